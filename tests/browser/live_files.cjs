@@ -307,7 +307,7 @@ row('by keyboard: folders, a new file, its text, another name, and it is removed
   await item(page, 'm.txt').waitFor();
   await item(page, 'a').focus();
   await press('Delete');
-  await page.waitForSelector('dialog[open]:has-text("and all that is in it")');
+  await page.waitForSelector('dialog[open]:has-text("and everything in it")');
   await press('Escape');
   await page.waitForSelector('dialog', { state: 'detached' });
   holds(fs.existsSync(path.join(at, 'a')));

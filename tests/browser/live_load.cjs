@@ -314,7 +314,7 @@ row('a driver whose link is lost: nobody else types for a minute, then anybody m
     document.getElementById('terminal-status').textContent));
   await bob.page.click('.terminal-screen');
   await bob.page.keyboard.type('echo refused-this\n');
-  await bob.page.waitForSelector('#toast:has-text("Only who drives types")');
+  await bob.page.waitForSelector('#toast:has-text("Only the driver can type")');
   await lapsed(server);
   await says(bob.page, 'You watch, nobody drives');
   // She comes back too late.

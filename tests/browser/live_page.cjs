@@ -59,7 +59,7 @@ row('a link logs in once, and its token leaves the address', async ({ server }) 
   same(first.page.url(), `${server.base}/ui/`);
   const second = await open(server, { key: null, at });
   await second.page.waitForFunction(() =>
-    document.getElementById('why').textContent.includes('This link was used'));
+    document.getElementById('why').textContent.includes('This link was already used'));
   same(second.page.url(), `${server.base}/ui/`);
   const again = await fetch(`${server.base}/ui/session`, { method: 'POST',
     body: new URLSearchParams({ once: link.split('=')[1] }) });

@@ -128,7 +128,7 @@ row('who does not drive is told so; take, take over, give back', async ({ server
   await says(ann.page, 'You watch, nobody drives');
   await ann.page.click('.terminal-screen');
   await ann.page.keyboard.type('echo refused-this\n');
-  await ann.page.waitForSelector('#toast:has-text("Only who drives types")');
+  await ann.page.waitForSelector('#toast:has-text("Only the driver can type")');
   await take(ann.page);
   await ann.page.keyboard.type('echo $((40+2))-typed\n');
   for (const { page } of [ann, bob])

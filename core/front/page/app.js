@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
 // The page: login, the stream of events, header, tabs. All files of this folder are
-// joined into one module, in any order; what is at the top of one is there for all.
+// joined into one module, in any order, so all share the names at the top of each.
 //
 // A panel is a file NAME.js with one function NAMEPanel(page) and its helpers, whose names
 // begin with NAME. It is in the list `panels` below. It returns
 //
 //   root      its element, which this file puts into the page
-//   show()    it is seen from now on: it may open sockets and ask the server
-//   hide()    it is not seen: it closes what costs the server something
+//   show()    it is visible from now on: it may open sockets and send requests
+//   hide()    it is not visible: it closes what costs the server something
 //   scrolls   optional: it may be long and has nothing to focus, so that keys scroll it
-//   go(what)  optional: moves to what a click in the timeline names: {session, from, id};
+//   go(what)  optional: moves to the place that was clicked in the timeline: {session, from, id};
 //             with drive: the person takes the terminal or browser
-//   leave()   optional: a key that leaves the panel for the tabs was pressed elsewhere
+//   leave()   optional: called when the key that moves from panel to tabs is pressed elsewhere
 //
 // `page` offers
 //
@@ -28,19 +28,19 @@
 //   person()          the name that the person gave, or ''
 //   events(kind, fn)  calls fn(event) for each event whose action or observation is kind;
 //                     '*': every one, 'delta': live output, 'link': {up} of the stream,
-//                     'current': all older events have come, then 'sessions': {sessions},
-//                     what GET /terminal says.
-//                     Returns a function that ends it
+//                     'current': all older events have arrived, then 'sessions': {sessions},
+//                     the answer of GET /terminal.
+//                     Returns a function that ends the calls
 //   say(text)         shows a sentence for a moment, and reads it out
 //   session(), setSession(name)  the session that terminal and browser show; setSession
-//                     also calls go({session}) of them
-//   people({viewers, driver})    what the header shows of a terminal; driver: a name, 'you',
+//                     also calls their go({session})
+//   people({viewers, driver})    sets who uses a terminal, for the header; driver: a name, 'you',
 //                     or null
 //   state({session, state, program, hidden, first})   'idle', 'busy', 'waiting', 'gone': of
 //                     a terminal, for the header; 'waiting' shows the form for an answer,
-//                     'unseen' ends what was said; first: of a link that was opened now
+//                     'unseen' ends an earlier state; first: its link has just been opened
 //   open(name, what)  shows the panel NAME, and calls its go(what)
-//   theme()           'dark' or 'light', as it is now; events('theme', fn) tells of changes
+//   theme()           'dark' or 'light', the current one; events('theme', fn) reports changes
 
 const KEPT = {
     theme: 'od.theme',
@@ -118,7 +118,7 @@ page.tell = (kind, event) => {
         fn(event);
 };
 
-// ---- what is said
+// ---- messages
 
 page.say = text => {
     const toast = byId('toast');
@@ -128,7 +128,7 @@ page.say = text => {
     page.toast = setTimeout(() => toast.classList.remove('shown'), 6000);
 };
 
-// For screen readers, at most one message in two seconds.
+// Announces to screen readers, at most one message in two seconds.
 page.announce = text => {
     page.heard = text;
     page.unheard = (page.unheard ?? 0) + 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The action request_control: an agent asks for a person. A notice stands above the page,
-// and the title says so, until somebody has taken the terminal or browser and given it
-// back, or the request ends in another way.
+// The action request_control: an agent asks for a person. A notice above the page and the
+// title show it until somebody has taken the terminal or browser and given it back, or
+// the request ends in another way.
 
 function makeControl(page) {
     const notices = new Map();

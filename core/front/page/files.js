@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// Files of the session's user: a tree, what is in a file, changes.
+// Files of the session's user: a tree, the content of a file, changes.
 //
-// A path is kept as its exact bytes, one character a byte, as a name need not be UTF-8.
-// While the panel is seen, one request follows the changes of all open folders. Changes of
-// a person are actions, as an agent's are: a saved text is a replacement by the editor,
-// so its undo has it, and it fails if the place looks different by now.
+// A path is kept as its exact bytes, one character for each byte, as a name need not be
+// UTF-8. While the panel is visible, one request follows the changes of all open folders.
+// A person's changes are actions, like an agent's: saving a text is a replacement by the
+// editor, which can undo it, and which fails if the old lines have changed meanwhile.
 
 const FILES_TEXT = 1 << 20;
 const FILES_PICTURE = 32 << 20;
 const FILES_HEX = 16 << 10;
 const FILES_HEX_LINE = 16;
-// Bytes of a replacement, old and new text: what one action may have.
+// The most bytes that one action may replace, old and new text together.
 const FILES_CHANGE = 900000;
 const FILES_SETTLE_MS = 200;
 const FILES_WAIT_MAX_MS = 15000;
-// Characters of the names of open folders in an address.
+// The most characters of the names of open folders in an address.
 const FILES_WATCHED = 4000;
 const FILES_DONE_MS = 4000;
 const FILES_PICTURES = { '\x89PNG': 'image/png', '\xff\xd8\xff': 'image/jpeg', 'GIF8': 'image/gif',
@@ -34,7 +34,7 @@ function filesRaw(array) {
     return out;
 }
 
-// Null: they are not UTF-8.
+// Returns null if the bytes are not UTF-8.
 function filesName(bytes) {
     try {
         return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -44,13 +44,13 @@ function filesName(bytes) {
     }
 }
 
-// A path as an argument of this name.
+// Returns a path as an action's argument with this name.
 function filesArg(bytes, name = 'path') {
     const text = filesName(bytes);
     return text === null ? { [name + '_base64']: btoa(bytes) } : { [name]: text };
 }
 
-// Of an answer: the bytes of its path.
+// Returns the bytes of the path of an entry in an answer.
 function filesOf(entry) {
     return entry.path_base64 ? atob(entry.path_base64) : filesBytes(entry.path);
 }
@@ -71,7 +71,7 @@ function filesSize(n) {
     return (i && n < 100 ? n.toFixed(1) : Math.round(n)) + ' ' + units[i];
 }
 
-// The text of a file as the editor reads it; null: it is none.
+// Returns a file's text as the editor reads it; null if it is not text.
 function filesDecode(array) {
     const [a, b] = array;
     const wide = a === 0xff && b === 0xfe ? 'utf-16le' : a === 0xfe && b === 0xff ? 'utf-16be' : null;
@@ -97,7 +97,7 @@ function filesHex(array) {
     return lines.join('\n');
 }
 
-// What to replace so that one text becomes another: whole lines, which occur once.
+// Returns the replacement that turns one text into another: whole lines, which occur once.
 function filesChange(from, to) {
     let start = 0, end = from.length, tail = to.length;
     while (start < end && start < tail && from[start] === to[start])
@@ -149,14 +149,14 @@ function filesPanel(page) {
                 title, facts, tools, notice, body)), jobs);
 
     let at = page.session();
-    // The folder that is shown; what is selected; what the view shows.
+    // The folder at the top; the selected entry; the entry in the view.
     let top = null, selected = null, shown = null;
     let seen = false, watching = null, wait = 0, timer = null;
 
     const ask = async (bytes, path, more) => page.get('files/' + path + '?' + new URLSearchParams(
         { ...bytes && filesArg(bytes), session: at, ...more }));
 
-    // An action, whose error is thrown.
+    // Does an action; throws its error.
     async function act(name, args) {
         const o = await page.act(name, args, at);
         if (o.observation === 'error' || o.content?.startsWith('ERROR:'))
@@ -164,7 +164,7 @@ function filesPanel(page) {
         return o;
     }
 
-    // Does it, and says why it failed.
+    // Calls fn; shows why it failed.
     async function attempt(what, fn) {
         try {
             await fn();
@@ -306,7 +306,7 @@ function filesPanel(page) {
         e.preventDefault();
     }
 
-    // ---- what changes
+    // ---- changes on disk
 
     // Follows the open folders: one request, which ends with the panel.
     async function follow() {
@@ -328,7 +328,7 @@ function filesPanel(page) {
                 status.textContent = 'Not all folders are watched: use Refresh';
             if (shown && bytes === shown.bytes)
                 check();
-            // What changed before it watched was not seen.
+            // Changes before the watch began were missed.
             if (m.kind === 'overflow' || m.kind === 'watching')
                 nodes().forEach(n => stale.add(n.bytes));
             else
@@ -364,7 +364,7 @@ function filesPanel(page) {
         timer = setTimeout(follow, wait);
     }
 
-    // Whether what is shown is still what is in the file.
+    // Checks whether the file still has the content that is shown.
     async function check() {
         const was = shown;
         if (!was?.etag || await etagOf(was.bytes) === was.etag || was !== shown)
@@ -375,7 +375,7 @@ function filesPanel(page) {
             open(was.node);
     }
 
-    // ---- what is in a file
+    // ---- the content of a file
 
     const contentOf = (bytes, more) => page.url('files/content?' + new URLSearchParams(
         { ...filesArg(bytes), session: at, ...more }));
@@ -390,7 +390,7 @@ function filesPanel(page) {
         }
     }
 
-    // {size, etag, array}: the first bytes at least.
+    // Returns {size, etag, array}: array has at least the first bytes.
     async function read(bytes, signal) {
         const answer = await fetch(contentOf(bytes), { headers: { 'X-OD-Page': page.token }, signal });
         if (!answer.ok)
@@ -431,7 +431,7 @@ function filesPanel(page) {
         if (n.type === 'folder' || !may) {
             if (!may && n.type !== 'folder')
                 body.append(el('p', { class: 'empty' },
-                    'This login may only watch: it sees names, and not what is in files.'));
+                    'This login may only watch: it can see names, but not the contents of files.'));
             return;
         }
         try {
@@ -468,7 +468,7 @@ function filesPanel(page) {
         } else if (text === null) {
             const part = array.subarray(0, FILES_HEX);
             body.append(el('p', { class: 'dim' }, part.length < size ? 'The first ' +
-                filesSize(part.length) + ' of ' + filesSize(size) + ':' : 'This is not a text:'),
+                filesSize(part.length) + ' of ' + filesSize(size) + ':' : 'This is not text:'),
             el('pre', { tabindex: 0, class: 'files-hex', 'aria-label': 'Bytes' }, filesHex(part)));
         } else {
             now.text = text;
@@ -507,7 +507,7 @@ function filesPanel(page) {
             tools.querySelector('button')?.focus();
     }
 
-    // Whether what is edited may go: nothing has changed, or the person says so.
+    // May the edited text be dropped? Yes if it is unchanged, or if the person agrees.
     async function leave() {
         const gone = shown.area.value === shown.text ||
             await question('Changes of ' + shown.node.name + ' are not saved.', 'Discard them');
@@ -523,7 +523,7 @@ function filesPanel(page) {
         if (text === now.text)
             return cancel();
         if (await etagOf(now.bytes) !== now.etag) {
-            notice.textContent = 'Not saved at once: somebody else changed this file.';
+            notice.textContent = 'Not saved yet: somebody else changed this file.';
             if (!await question(now.node.name + ' was changed by somebody else. Your change is made ' +
                 'only if the lines around it are as they were.', 'Save mine'))
                 return;
@@ -536,7 +536,7 @@ function filesPanel(page) {
             : { path, command: 'insert', insert_line: 0, new_str: new_str.replace(/\n$/, '') }))) {
             page.say('Saved.');
             await reopen();
-            // Unless the person is elsewhere by now.
+            // Not if the person has moved the focus meanwhile.
             if (document.activeElement === document.body)
                 byId('files-edit')?.focus();
         }
@@ -550,7 +550,7 @@ function filesPanel(page) {
 
     // ---- other changes
 
-    // Asks; with a name, for one. What is entered, or null.
+    // Asks a question, with a name also for a new name. Returns what was entered, or null.
     function question(text, yes, name) {
         return new Promise(resolve => {
             const field = name === undefined ? null : el('input', { value: name, required: true,
@@ -601,7 +601,7 @@ function filesPanel(page) {
 
     async function remove(n) {
         const folder = n.type === 'folder';
-        const what = filesShown(n) + (folder ? ' and all that is in it' : '');
+        const what = filesShown(n) + (folder ? ' and everything in it' : '');
         if (!await question('Remove ' + what + '?', 'Remove'))
             return;
         await attempt('Remove', async () => {
@@ -674,13 +674,13 @@ function filesPanel(page) {
         });
     }
 
-    // One after the other.
+    // Uploads one file after the other.
     async function upload(folder, files) {
         if (!folder.kids && !await attempt('Upload', () => load(folder)))
             return;
         for (const file of files) {
             const there = folder.kids.some(n => n.bytes === filesJoin(folder.bytes, filesBytes(file.name)));
-            if (there && !await question(file.name + ' is there already in ' + filesShown(folder) +
+            if (there && !await question(file.name + ' already exists in ' + filesShown(folder) +
                 '.', 'Replace it'))
                 continue;
             await send(folder, file);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The form in front of the page: a link's #once=TOKEN logs in. The token leaves the
-// address before anything else is done.
+// The form in front of the page: a link's #once=TOKEN logs in. It first removes the token
+// from the address.
 (async () => {
     const once = new URLSearchParams(location.hash.slice(1)).get('once');
     if (!once)

@@ -2,9 +2,9 @@
 /*
  * The live page (README.md): its files, its login, and the link that logs in once.
  *
- * The page itself is open to everybody who reaches the listener, and holds nothing: who
- * has no login gets the form. All that it shows comes by routes of other front-ends which
- * have .page, for its cookie and its page token (front/logins.h).
+ * Everybody who reaches the listener may get the page, which contains no data; without a
+ * login, it is the form. All that the page shows comes from routes of other front-ends
+ * with .page, which accept its cookie and page token (front/logins.h).
  */
 #include "front/page/own.h"
 
@@ -52,7 +52,7 @@ static void page_fail(struct req *r, int status, const char *text)
                  text);
 }
 
-/* What a browser may do with the page, and what may be done with it. */
+/* Adds the fields that limit what the page may do and who may frame it. */
 static void add_policy(struct req *r, const char *referrer)
 {
     const struct page *p = req_arg(r);
@@ -148,8 +148,8 @@ static void get_file(struct req *r)
 }
 
 /*
- * The frame for HTML of the sandbox. It is a document of its own, not srcdoc: that would
- * have the policy of the page, by which no inline script runs.
+ * Answers with the frame for HTML of the sandbox. It is a document of its own because
+ * srcdoc would inherit the page's policy, which forbids inline scripts.
  */
 static void get_frame(struct req *r)
 {
@@ -175,7 +175,7 @@ static void get_session(struct req *r)
     const struct json *about = fronts_about(p->fronts);
     char token[LOGIN_TOKEN_HEX + 1];
     if (logins_page_token(p->logins, r, token) < 0) {
-        page_fail(r, 401, "There is no login");
+        page_fail(r, 401, "You are not logged in");
         return;
     }
     struct json *j = json_object();
@@ -210,7 +210,7 @@ static void try_once(struct req *r, struct str once)
     } else if (keys_wanted(keys, req_at(r)) && !keys_wrong(keys, clock_ms())) {
         page_fail(r, 429, "Too many wrong links. Try again in a second");
     } else {
-        page_fail(r, 401, "This link was used, or is older than ten minutes");
+        page_fail(r, 401, "This link was already used, or is older than ten minutes");
     }
 }
 
@@ -230,7 +230,7 @@ static void try_key(struct req *r, struct str key)
     }
 }
 
-/* The key of the head, which the guard has looked at: for programs. */
+/* Logs in by the key in the head, which the guard has judged: for programs. */
 static void try_head(struct req *r)
 {
     if (req_right(r) != RIGHT_NONE) {
@@ -279,14 +279,14 @@ static void delete_session(struct req *r)
 }
 
 static const struct route_answer end_answers[] = {
-    {.status = 204, .type = "", .about = "The cookie is gone"}, {0}};
+    {.status = 204, .type = "", .about = "The cookie was removed"}, {0}};
 static const struct route_answer page_answers[] = {
     {.status = 200, .type = "text/html", .about = "The page"},
-    {.status = 304, .type = "", .about = "It is as the client has it"},
+    {.status = 304, .type = "", .about = "The client's copy is current"},
     {0}};
 static const struct route_answer file_answers[] = {
     {.status = 200, .type = "text/javascript", .about = "The file"},
-    {.status = 304, .type = "", .about = "It is as the client has it"},
+    {.status = 304, .type = "", .about = "The client's copy is current"},
     {0}};
 static const struct route_answer frame_answers[] = {
     {.status = 200, .type = "text/html", .about = "The frame, without content"}, {0}};
@@ -294,7 +294,7 @@ static const struct route_answer bare_answers[] = {
     {.status = 308, .type = "", .about = "To /ui/"}, {0}};
 static const struct route_answer login_answers[] = {
     {.status = 303, .type = "", .about = "To the page, after a key, with Set-Cookie"},
-    {.status = 204, .type = "", .about = "After a link that logs in once, the same"},
+    {.status = 204, .type = "", .about = "After a link, with Set-Cookie"},
     {0}};
 
 static const struct param file_query[] = {
@@ -304,7 +304,7 @@ static const struct param ports_query[] = {
     {.name = "since",
      .type = PARAM_STRING,
      .about =
-         "The tag of a list: the answer waits until the list is another one, at most "
+         "The tag of a list: the answer waits until the list is a different one, at most "
          "half a minute"},
     {0}};
 
@@ -314,7 +314,7 @@ static const struct route routes[] = {
      .run = get_bare,
      .open = true,
      .page = true,
-     .about = "Leads to the page",
+     .about = "Redirects to the page",
      .answers = bare_answers},
     {.methods = HTTP_GET,
      .path = "/ui/",
@@ -339,7 +339,7 @@ static const struct route routes[] = {
      .run = get_session,
      .open = true,
      .page = true,
-     .about = "What the cookie gives: the page token, and what it may do"},
+     .about = "Returns the page token of the cookie's login, and what it may do"},
     {.methods = HTTP_DELETE,
      .path = "/ui/session",
      .run = delete_session,
@@ -399,7 +399,7 @@ static const struct option_row rows[] = {
      .env = "OD_UI",
      .about =
          "serve the live page at /ui/ of every HTTP listener: terminal and timeline, "
-         "for people. --status prints a link that logs in once; the key does, too"},
+         "for people. Log in with the key, or with the link that --status prints"},
     {.name = "ui-origin",
      .type = OPTION_TEXT,
      .value = "ORIGIN",
@@ -419,7 +419,7 @@ static const struct option_row rows[] = {
      .takes = "a path without a slash at its end, of letters, digits and -._~ between "
               "slashes, as /box/17",
      .check = check_prefix,
-     .about = "put this path before those of the page, where a proxy in front does "
+     .about = "put this path before those of the page, if a proxy in front does "
               "so, whether it keeps the prefix in requests or takes it away. The "
               "cookie is for that path alone, and printed links have it"},
     {.name = "ui-embed",
@@ -455,7 +455,7 @@ static void name_file(struct page_file *f, const char *stem, const char *end,
     buf_release(&hex);
 }
 
-/* The text with %STEM.END% replaced by the file's path. */
+/* Appends text, with each %STEM.END% replaced by the file's path. */
 static void fill_in(const struct page *p, struct buf *out, const char *text)
 {
     struct str rest = str_of(text);

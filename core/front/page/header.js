@@ -3,13 +3,13 @@
 // The header: what the sandbox does, Stop, and the form that answers a program which
 // waits for input.
 
-// Actions that are done at once, or that only look: they make the sandbox no busier.
+// Actions that end at once, or only read: the header does not count them as busy.
 const HEADER_QUIET = new Set(['input', 'key', 'eof', 'signal', 'resize', 'cancel', 'wait',
     'kernels', 'complete', 'inspect', 'attach', 'watch',
     'request_control']);
 
 function makeHeader(page) {
-    // Running actions, id → {kind, session, began}; what waits, session → {program, …}.
+    // Running actions, id → {kind, session, began}; waiting programs, session → {program, …}.
     const running = new Map(), waiting = new Map();
     const form = byId('answer'), field = byId('answer-text');
     let asked = null;
@@ -43,7 +43,7 @@ function makeHeader(page) {
 
     page.state = ({ session, state, program, hidden, first }) => {
         const w = waiting.get(session);
-        // Of a command that an event says to wait, "busy" as the first state is no news.
+        // If an event said that the command waits, "busy" as a first state changes nothing.
         const keep = w?.cause && (state === 'unseen' || (first && state === 'busy'));
         if (state === 'waiting')
             waiting.set(session, { ...w, session, program, hidden });
@@ -112,7 +112,7 @@ function makeHeader(page) {
         }
     });
 
-    // Of a narrow page, which has no room for all of the header.
+    // For a narrow page, which has no room for the whole header.
     byId('more').addEventListener('click', e => {
         const open = byId('top').classList.toggle('open');
         e.target.setAttribute('aria-expanded', open);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // The notebook: cells that run in the kernel of the session, by the action `cell` with
-// `rich`, and what the agent runs there. Files are notebooks of Jupyter (nbformat 4).
+// `rich`, and cells that the agent runs there. Files are notebooks of Jupyter (nbformat
+// 4).
 //
-// What the kernel shows is text of the sandbox. Text becomes text nodes, with classes for
-// its colours; pictures are blob: of <img>, also SVG, which runs no script there; HTML is
-// in a frame of its own (frame.html), which has no origin, no network and no parent.
+// The kernel's output is not trusted. Text becomes text nodes, with classes for its
+// colours; pictures are <img> of blob:, also SVG, which runs no script there; HTML is in
+// a frame of its own (frame.html), with no origin, no network and no access to its
+// parent.
 
 const NOTEBOOK_FRAME_MAX = 2000;
 const NOTEBOOK_AGENT_MAX = 100;
@@ -13,11 +15,11 @@ const NOTEBOOK_TEXT_MAX = 262144;
 const NOTEBOOK_FILE_MAX = 900000;
 const NOTEBOOK_PICTURES = /^image\/(png|jpeg|webp|gif)$/;
 
-// The types of an output that are shown, the best first.
+// The types of output that can be shown, the best first.
 const NOTEBOOK_TYPES = ['text/html', 'image/svg+xml', 'image/png', 'image/jpeg', 'image/webp',
     'image/gif', 'text/markdown', 'text/latex', 'text/plain', 'application/json'];
 
-// Colours 16 to 255 of terminals, as rules of classes.
+// Returns CSS rules for the colours 16 to 255 of terminals.
 function notebookColours() {
     const sheet = new CSSStyleSheet(), level = [0, 95, 135, 175, 215, 255];
     const rules = [];
@@ -36,7 +38,7 @@ function notebookNear(r, g, b) {
     return 16 + 36 * step(r) + 6 * step(g) + step(b);
 }
 
-// One sequence of SGR (ECMA-48): changes the style, {fg, bg, bold …}.
+// Applies one SGR sequence (ECMA-48) to the style, {fg, bg, bold …}.
 function notebookStyle(style, codes) {
     const all = codes.split(/[;:]/).map(Number);
     for (let i = 0; i < all.length; i++) {
@@ -60,7 +62,7 @@ function notebookStyle(style, codes) {
     }
 }
 
-// A text with colours, as nodes.
+// Returns nodes for a text with colours.
 function notebookText(text) {
     const style = {}, out = document.createDocumentFragment();
     let plain = text.replace(/\r\n/g, '\n').replace(/[^\n]*\r(?!\n)/g, '');
@@ -180,7 +182,7 @@ function notebookPicture(type, data) {
     return el('img', { src: url, alt: 'Picture of the output', onload: free, onerror: free });
 }
 
-// The frame asks for its text when it is there, and again when it was moved in the page.
+// The frame asks for its HTML when it is loaded, and again after it is moved in the page.
 function notebookFrame(page, html) {
     const frame = el('iframe', { class: 'nb-frame', sandbox: 'allow-scripts', src: 'frame',
         title: 'Output as HTML', referrerpolicy: 'no-referrer' });
@@ -201,7 +203,7 @@ function notebookPre(text, name) {
     return el('pre', { class: name, tabindex: 0, 'aria-label': 'Output' }, notebookText(text));
 }
 
-// One output of nbformat.
+// Returns the element for one output (nbformat).
 function notebookShown(page, o) {
     if (o.output_type === 'stream')
         return notebookPre(notebookJoined(o.text), o.name === 'stderr' ? 'nb-err' : '');
@@ -225,7 +227,7 @@ function notebookShown(page, o) {
         (Object.keys(data)[0] ? ' of ' + Object.keys(data)[0] : '') + '.');
 }
 
-// extras.outputs of an observation, as outputs of nbformat.
+// Returns extras.outputs of an observation as outputs of nbformat.
 function notebookOutputs({ content, extras }) {
     const all = new Map();
     if (!extras.outputs)
@@ -256,7 +258,7 @@ function notebookLines(text) {
     return text === '' ? [] : text.match(/[^\n]*\n|[^\n]+$/g);
 }
 
-// As Jupyter writes it: names sorted, an indent of one, texts as lists of lines. The action
+// The file as Jupyter writes it: sorted names, indent 1, texts as lists of lines. The action
 // `write` adds the last newline.
 function notebookFile(book, cells) {
     const whole = { nbformat: 4, nbformat_minor: 5, metadata: {}, ...book, cells: cells.map(c => {
@@ -282,7 +284,7 @@ function notebookPanel(page) {
     const path = el('input', { id: 'nb-path', placeholder: 'notebook.ipynb', spellcheck: 'false',
         autocapitalize: 'off', autocomplete: 'off' });
     const button = (id, text, onclick) => el('button', { type: 'button', id: 'nb-' + id, onclick }, text);
-    const empty = el('p', { class: 'empty' }, 'No cells yet. Those that an agent runs show up here, as from',
+    const empty = el('p', { class: 'empty' }, 'No cells yet. Cells that an agent runs appear here, such as',
         el('code', null, 'od jupyter-bridge -c \'1 + 1\''));
     const root = el('div', { class: 'nb' },
         may ? el('div', { class: 'nb-bar' },
@@ -296,7 +298,7 @@ function notebookPanel(page) {
             button('code', '+ Code', () => add('code').focus()),
             button('md', '+ Markdown', () => add('markdown').focus())) : null,
         empty, list);
-    // Ours by the client_id of their run, and all by the id of the action.
+    // Our cells by the client_id of their run, and all cells by the id of the action.
     const cells = [], sent = new Map(), running = new Map(), tag = 'page-' + Math.random().toString(36).slice(2);
     let book = {}, runs = 0;
 
@@ -399,7 +401,7 @@ function notebookPanel(page) {
             c.setBusy(false);
             c.done?.(e.observation !== 'error' && (e.extras?.end ?? 'ok') === 'ok');
         };
-        // A promise of whether it went well.
+        // Returns a promise of whether the run succeeded.
         c.run = async () => {
             if (type !== 'code') {
                 setMarkdown(type === 'markdown');
@@ -510,7 +512,7 @@ function notebookPanel(page) {
         }
     }
 
-    // One after the other, until one fails.
+    // Runs the cells one after the other, until one fails.
     async function runAll() {
         for (const c of cells.filter(each => !each.agent)) {
             if (!await c.run())

@@ -18,7 +18,7 @@ enum {
     PAGE_HASH_HEX = 16 /* digits in the name of a file, and in the page's ETag */
 };
 
-/* A file of the page: its name has a hash of its bytes in it, so it never changes. */
+/* A file of the page. Its name contains a hash of its bytes, so it never changes. */
 struct page_file {
     const char *stem, *end, *type;
     struct str gz;
@@ -36,18 +36,18 @@ struct page {
     struct list waiting;         /* struct ports_wait: requests for ports */
     unsigned nwaiting;
     struct timer look; /* runs while any waits */
-    struct buf once;   /* owned: the hash of the first link; empty: there is none */
+    struct buf once;   /* owned: the hash of the first link; empty: none */
 };
 
 /*
  * GET /ui/ports?since=TAG: {"ports":[{"port","pid","program","app","host"}],"tag"},
- * without our own. With the tag of the list as it is, the answer waits for a change, at
- * most half a minute. app: the path that shows the app to a browser, if r's login may do
- * everything; host: with --preview-host, the same as HOST/PATH, without scheme and port.
+ * without our own. If TAG is that of the current list, the answer waits for a change, at
+ * most half a minute. app: the path of the app, if r's login has RIGHT_USE; host: with
+ * --preview-host, the app as HOST/PATH, without scheme and port.
  */
 void page_ports(struct req *r);
 void page_ports_init(struct page *p);
-/* The worker ends: answers those who wait. */
+/* Answers all waiting requests, as the worker ends. */
 void page_ports_end(struct page *p);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ports that programs listen at. The kernel reports no change of them, so they are
- * looked at once a second, and only while a request waits for a change.
+ * The ports that programs listen at. The kernel does not report when they change, so they
+ * are read once a second, but only while a request waits for a change.
  */
 #include "front/page/own.h"
 
@@ -17,9 +17,9 @@
 enum {
     LIST_MAX = 64 << 10,
     LOOK_MS = 1000,
-    WAIT_LOOKS = 25, /* then the same list is the answer */
+    WAIT_LOOKS = 25, /* after these, the unchanged list is the answer */
     TAG_HEX = 16,
-    WAITING_MAX = 64 /* beyond, the answer comes at once */
+    WAITING_MAX = 64 /* more requests are answered at once */
 };
 
 struct ports_wait {
@@ -30,7 +30,7 @@ struct ports_wait {
     char tag[TAG_HEX + 1]; /* of the list that the client has */
 };
 
-/* The ports of apps, not ours; tag: a string that differs when they do. */
+/* Finds the ports of apps, without ours; tag: a string that changes when they do. */
 static size_t find_apps(const struct page *p, struct listening all[LISTENING_MAX],
                         char tag[TAG_HEX + 1])
 {
@@ -86,7 +86,7 @@ static void answer(const struct page *p, struct req *r, const struct listening *
     req_answer_take(r, 200, "application/json", &b);
 }
 
-/* ---- those who wait ---- */
+/* ---- waiting requests ---- */
 
 static void wait_end(struct ports_wait *w)
 {

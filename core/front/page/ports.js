@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Ports that programs of the sandbox listen at, while the panel is seen, and the app at
-// one of them. An app is a stranger's page: the server gives it an opaque origin, in this
-// frame and in a tab of its own, so that it can neither read nor touch this page.
+// Ports that programs of the sandbox listen at, updated while the panel is visible, and
+// the app at one of them. An app is not trusted: the server gives it an opaque origin, in
+// this frame and in its own tab, so that it can neither read nor change this page.
 
 const PORTS_AGAIN_MS = 2000;
 const PORTS_SANDBOX = 'allow-scripts allow-forms allow-popups allow-modals allow-downloads';
@@ -24,12 +24,12 @@ function portsPanel(page) {
     const root = el('div', { class: 'ports' }, none, table, view);
     let asking = null, tag = '', ports = [], chosen = null, frame = null;
 
-    // The frame is there while a program listens at the chosen port.
+    // The frame exists while a program listens at the chosen port.
     function fill() {
         const app = ports.find(p => p.port === chosen)?.app;
         view.hidden = chosen === null;
         title.textContent = app ? 'Port ' + chosen
-            : 'Nothing listens at port ' + chosen + '. The app shows again when a program does.';
+            : 'Nothing listens at port ' + chosen + '. The app appears again when a program does.';
         if (frame && (!app || frame.dataset.app !== app)) {
             frame.remove();
             frame = null;
@@ -48,7 +48,7 @@ function portsPanel(page) {
         show();
     }
 
-    // The app's own host, at the port by which the page came.
+    // Returns the address of the app's own host, at the port of this page.
     function hostOf(p) {
         const at = new URL(location.protocol + '//' + p.host);
         at.port = location.port;
@@ -82,7 +82,7 @@ function portsPanel(page) {
         fill();
     }
 
-    // The answer comes when the list is another one than that of the tag.
+    // The answer arrives when the list differs from that of the tag.
     async function look() {
         const mine = asking = new AbortController();
         while (asking === mine) {

@@ -3,12 +3,12 @@
 // The browser of a session (core/front/screen/README.md): pictures on a canvas. Everybody
 // watches, one person drives.
 //
-// The link is there only while the panel is seen, as a screencast costs the sandbox much.
-// A driver who looks elsewhere for a moment has the browser again by coming back within
-// SCREEN_BACK_MS, as long as nobody else took it; after that the agent goes on.
+// The link is open only while the panel is visible, as a screencast costs the sandbox
+// much. A driver who leaves the panel and returns within SCREEN_BACK_MS has the browser
+// again, unless somebody else took it; after that the agent goes on.
 //
-// Keys go to an invisible text field: keys as they are pressed, and what an input method
-// makes of them as a text.
+// An invisible text field receives the keys: they are sent as they are pressed, and what
+// an input method makes of them is sent as a text.
 
 const SCREEN_WAIT_MS = 250;
 const SCREEN_WAIT_MAX_MS = 15000;
@@ -24,7 +24,7 @@ const SCREEN_BUTTONS = ['left', 'middle', 'right'];
 
 function screenMods(e) {
     const mods = (e.altKey && 1) | (e.ctrlKey && 2) | (e.metaKey && 4) | (e.shiftKey && 8);
-    // What AltGr makes is a character, not a shortcut.
+    // AltGr makes a character, not a shortcut.
     return e.getModifierState('AltGraph') ? mods & ~3 : mods;
 }
 
@@ -65,9 +65,9 @@ function screenPanel(page) {
     let link = null, me = null, driver = null, viewers = 1, tabs = [], dialog = null;
     let state = { state: 'none', why: '' };
     let seen = false, wait = SCREEN_WAIT_MS, timer = null;
-    // When this page lost the browser that it drove by not being seen; 0: it did not.
+    // The time when this page, as the driver, was hidden and lost the browser; 0: never.
     let left = 0;
-    // The number of the picture that is seen, on this link; whether there is any to see.
+    // The number of the picture shown, on this link; whether any has been drawn.
     let seq = 0, drawn = false;
 
     const isMine = () => Boolean(me && driver && driver.id === me.id);
@@ -92,7 +92,7 @@ function screenPanel(page) {
         text.textContent = state.text ?? texts.get(at) ?? '';
         text.hidden = !text.textContent;
         why.textContent = !me ? 'Connecting to the browser of session ' + at + '.'
-            : state.state === 'text' ? state.why + '. This is what the last page says.'
+            : state.state === 'text' ? state.why + '. This is the text of the last page.'
                 : 'Nothing to see: ' + (state.why || 'the browser opens') +
                     '. An agent does that, or this line in a shell:';
         none.querySelector('code').hidden = state.state === 'text';
@@ -114,7 +114,7 @@ function screenPanel(page) {
         canvas.setAttribute('aria-label', 'Picture of ' + (active?.title || 'the browser'));
     }
 
-    // Arrows move the focus; Enter shows that page, as that is a visit.
+    // Arrows only move the focus; Enter shows the page, as that is a visit.
     function moveAmongTabs(e) {
         const all = [...pages.children], from = all.indexOf(document.activeElement);
         const to = { ArrowRight: from + 1, ArrowLeft: from - 1, Home: 0, End: -1 }[e.key];
@@ -135,7 +135,7 @@ function screenPanel(page) {
             el('p', { id: 'screen-asks' }, 'The page says: ', dialog.text || 'nothing'),
             ...mine ? [fill || '', el('button', { type: 'submit' }, 'OK'), dialog.kind === 'alert' ? ''
                 : el('button', { type: 'button', onclick: e => onAnswer(e, false) }, 'Cancel')]
-                : [el('p', { class: 'dim' }, 'Only who drives can answer.')]);
+                : [el('p', { class: 'dim' }, 'Only the driver can answer.')]);
         if (mine)
             answer.querySelector('input, button').focus();
         else
@@ -190,7 +190,7 @@ function screenPanel(page) {
             if (first || reshaped)
                 fit();
         } catch {
-            // A picture that is none: the next one may be good.
+            // The picture is broken; the next one may be good.
         }
         if (socket === link)
             send({ seen: number });
@@ -203,15 +203,15 @@ function screenPanel(page) {
             link.send(JSON.stringify(json));
     }
 
-    // Whether this page drives; if not, that is said.
+    // Returns whether this page drives; if not, shows why.
     function drives() {
         if (!isMine() && me)
-            page.say(may ? 'Only who drives can do that. Use “' + drive.textContent + '” first.'
+            page.say(may ? 'Only the driver can do that. Use “' + drive.textContent + '” first.'
                 : 'This login may only watch.');
         return isMine();
     }
 
-    // What only a driver does. Returns whether it was sent.
+    // Sends what only a driver may send. Returns whether it was sent.
     function input(json) {
         const mine = drives();
         if (mine)
@@ -328,7 +328,7 @@ function screenPanel(page) {
             mods: screenMods(e) };
     }
 
-    // Movements and turns of the wheel are collected for a frame of this page.
+    // Movements and wheel turns are collected for one frame of this page.
     function later() {
         drawing ||= requestAnimationFrame(() => {
             drawing = 0;
@@ -422,7 +422,7 @@ function screenPanel(page) {
         }
         const pastes = (e.ctrlKey || e.metaKey) && !e.altKey && e.key.toLowerCase() === 'v' ||
             e.shiftKey && e.key === 'Insert';
-        // An input method has it, or it comes as a text.
+        // An input method handles the key, or it arrives as a text.
         if (pastes || e.isComposing || e.keyCode === 229 || ['Dead', 'Unidentified'].includes(e.key))
             return;
         e.preventDefault();
@@ -476,7 +476,7 @@ function screenPanel(page) {
 
     function away() {
         const mine = isMine();
-        // Without a goodbye the browser stays ours for a minute.
+        // Unless the code is 1000, the browser stays ours for a minute.
         close(mine ? 4000 : 1000);
         left = mine ? Date.now() : left;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The stream of events (core/front/events/README.md): one WebSocket, which is opened again
-// with growing waits, behind the last event that was seen.
+// The stream of events (core/front/events/README.md): one WebSocket, which is reopened
+// with growing delays and resumes after the last event that arrived.
 
 const STREAM_FIRST = 200;
 const STREAM_WAIT_MAX = 15000;
@@ -10,9 +10,9 @@ function openStream(page) {
     let last = -1;
     let wait = 250;
     let timer = null;
-    // The last event that was there when the stream opened, until it has come; -1: it has.
+    // The last event in the log when the stream opened; -1: it has arrived.
     let target = -1;
-    // Output of running actions that was seen: cause → offset.
+    // How much output of running actions has arrived: cause → offset.
     const seen = new Map();
 
     function setLink(up, text) {
@@ -42,7 +42,7 @@ function openStream(page) {
         }
     }
 
-    // What the events of the past left open is compared with what there is now.
+    // Compares what past events left open with the sessions of now.
     async function checkCurrent() {
         if (target < 0 || last < target)
             return;
@@ -51,7 +51,7 @@ function openStream(page) {
         try {
             page.tell('sessions', await page.get('terminal'));
         } catch {
-            // The stream breaks, too, and asks again when it is open.
+            // The stream breaks, too; once it is reopened, this runs again.
         }
     }
 

@@ -3,10 +3,10 @@
 // The terminal (core/front/terminal/README.md): xterm.js with the size of the session, in
 // the largest letters that fit. Everybody watches, one person drives.
 //
-// There is one link, for the session that is seen. When the panel is hidden it is closed
-// after a while, as it costs the server a screen and its output, and goes on behind the
-// last offset when the panel is seen again. A driver's link stays: without it the keyboard
-// would be free a minute later.
+// There is one link, for the session that is shown. Some time after the panel is hidden,
+// the link is closed, as it costs the server a screen and its output; when the panel is
+// shown again, a new link resumes after the last offset. A driver's link stays: without
+// it, the keyboard would be free a minute later.
 
 const TERMINAL_HIDDEN_MS = 20000;
 const TERMINAL_WAIT_MS = 250;
@@ -17,11 +17,11 @@ const TERMINAL_MARKS = 1000;
 const TERMINAL_FONT = { min: 11, read: 12, max: 20, fit: 13 };
 const TERMINAL_FAMILY = 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", monospace';
 
-// What a picture begins with, and the same without an end of the scroll-back.
+// The beginning of a picture, and its replacement that keeps the scroll-back.
 const TERMINAL_RESET = '\x1b[?1047l\x1b[?5l\x1bc';
 const TERMINAL_SOFT = '\x1b[?1047l\x1b[?5l\x1b[!p\x1b[?1000;1002;1003;1005;1006;1015;1004;2004l' +
     '\x1b[?25h\x1b[?7h\x1b>\x1b(B\x0f\x1b[r\x1b[m\x1b[3g';
-// Bytes before the newest output that are asked for: the server gives 256 KiB at once, up to
+// Bytes of older output that are requested: the server gives at most 256 KiB at once, up to
 // what it has sent.
 const TERMINAL_OLDER = 192 << 10;
 
@@ -56,7 +56,7 @@ function terminalTheme(name) {
     return theme;
 }
 
-// What this browser keeps for us: for good, or as long as the tab is open.
+// Reads or writes what this browser stores for us: forever, or while the tab is open.
 function terminalKept(store, name, value) {
     try {
         if (value !== undefined)
@@ -67,7 +67,7 @@ function terminalKept(store, name, value) {
     }
 }
 
-// Width and height of a cell of one pixel's font size.
+// Returns width and height of a cell at a font size of one pixel.
 function terminalCell(host) {
     const probe = el('span', { class: 'terminal-probe', 'aria-hidden': 'true' }, 'W'.repeat(50));
     host.append(probe);
@@ -76,7 +76,7 @@ function terminalCell(host) {
     return { width: width / 50 / 100, height: height / 100 };
 }
 
-// What a key with sticky Ctrl or Alt sends.
+// Returns what a key with sticky Ctrl or Alt sends.
 function terminalModified(text, { ctrl, alt }) {
     if ([...text].length !== 1)
         return text;
@@ -93,7 +93,7 @@ function terminalPanel(page) {
     const add = el('button', { type: 'button', class: 'plus', 'aria-label': 'New session',
         title: 'New session', onclick: makeSession }, '+');
     const older = el('button', { type: 'button', id: 'terminal-older', hidden: true,
-        title: 'Puts what was written before this page came above the screen',
+        title: 'Adds the output from before this page was opened above the screen',
         onclick: askOlder }, 'Older output');
     const status = el('p', { class: 'terminal-status', id: 'terminal-status' });
     const drive = el('button', { type: 'button', id: 'terminal-drive', onclick: onDrive });
@@ -125,19 +125,19 @@ function terminalPanel(page) {
     const sticky = { ctrl: false, alt: false };
     let tabs = 0;
     let at = page.session();
-    // Of xterm.js, once it is here; the size of a cell; the WebSocket; its hello.
+    // xterm.js's terminal, once loaded; the size of a cell; the WebSocket; its hello.
     let term = null, cell = null, link = null, me = null;
     let driver = null, viewers = 1, size = null;
-    // Of the last frame. -1: there was none; -2: what follows is a picture.
+    // The offset of the last frame. -1: no frame yet; -2: a picture follows.
     let offset = -1;
     // {at, marker}: the line at which the output up to `at` ends.
     let marks = [];
-    // Offset of the first picture, from which on the scroll-back is whole; what was asked of
-    // the time before it: {frames, whole: nothing is missing in them, over: they have come}.
+    // The offset of the first picture, after which the scroll-back is whole; the request for
+    // older output: {frames, whole: nothing is missing in them, over: all have arrived}.
     let begin = -1, past = null;
     let wait = TERMINAL_WAIT_MS;
     let timer = null, hiding = null, fitting = null;
-    // Of a screen that is larger than the panel: its size; how far down we scrolled it.
+    // For a screen larger than the panel: its size; how far down we scrolled it.
     let large = null;
     let followed = 0;
     let seen = false, absent = false;
@@ -183,7 +183,7 @@ function terminalPanel(page) {
             tab.tabIndex = name === at ? 0 : -1;
         }
         screen.setAttribute('aria-labelledby', sessions.get(at).id);
-        // The label names the way out, as the keyboard is the program's.
+        // The label names the way out, as the program gets all other keys.
         term?.textarea.setAttribute('aria-label',
             'Terminal of ' + at + '. Control Shift Escape leaves it for the header.');
     }
@@ -227,7 +227,7 @@ function terminalPanel(page) {
                 (height - 8) / (term.rows * cell.height));
             const drawn = screen.querySelector('.xterm-screen');
             const isLarge = () => drawn.offsetWidth > width - 18 || drawn.offsetHeight > height - 6;
-            // A screen that is far from fitting, as V0's of 1000 lines, is scrolled anyway.
+            // A screen that is far too large, such as V0's of 1000 lines, scrolls anyway.
             let font = room < min / 3 ? read : Math.max(min, Math.min(max, Math.floor(room * 2) / 2));
             do
                 term.options.fontSize = font;
@@ -237,8 +237,8 @@ function terminalPanel(page) {
         });
     }
 
-    // Keeps the cursor's line in sight of a screen that is scrolled, and its column for who
-    // drives, until a person scrolls it. This runs with each key: it must not ask for the
+    // On a screen that scrolls, keeps the cursor's line visible, and for the driver its
+    // column, until a person scrolls. This runs with each key: it must not ask for the
     // layout of a screen that fits.
     function follow() {
         if (!large)
@@ -319,10 +319,10 @@ function terminalPanel(page) {
         showPeople();
     }
 
-    // After what was written so far.
+    // Calls fn after all output so far is written.
     const then = fn => term.write('', fn);
 
-    // After a change of size comes a picture, which is no gap.
+    // A change of size is followed by a picture, which is not a gap.
     function resize(rows, cols) {
         if (offset >= 0 && size && (size.rows !== rows || size.cols !== cols))
             offset = -2;
@@ -369,7 +369,7 @@ function terminalPanel(page) {
             writeGap();
         } else if (m.error?.code === 'NOTFOUND' && !me) {
             showAbsent('There is no session ' + at +
-                ' yet. The first command of an agent in it makes it.');
+                ' yet. An agent\'s first command in it starts it.');
         } else if (m.error) {
             page.say('Terminal: ' + m.error.message);
         } else if (m.bye && !absent) {
@@ -378,14 +378,14 @@ function terminalPanel(page) {
         }
     }
 
-    // A line in the scroll-back; a picture follows, which paints the screen below it.
+    // Writes a line for a gap into the scroll-back; a picture of the screen follows.
     function writeGap() {
         term.write('\x1b[?1049l\x1b[r\x1b[m\x1b[' + term.rows + 'H\r\n\x1b[7m' +
             ' … output that this page did not get … \x1b[m' + '\r\n'.repeat(term.rows));
         offset = -2;
     }
 
-    // A picture's bytes, which leave the scroll-back as it is.
+    // Returns a picture's bytes, changed so that they keep the scroll-back.
     function softened(bytes) {
         const text = new TextDecoder().decode(bytes);
         if (!text.startsWith(TERMINAL_RESET))
@@ -440,10 +440,10 @@ function terminalPanel(page) {
         });
     }
 
-    // ---- what was written before the page came
+    // ---- output from before the page was opened
 
-    // It is written again with all that came since, as a terminal has no way to put lines
-    // above others: only as long as the server gives both in one answer.
+    // Older output is written again together with all that followed, as a terminal cannot
+    // insert lines above others: this works while one answer of the server has both.
     const firstOlder = () => Math.max(me.from, offset - TERMINAL_OLDER);
 
     function showOlder() {
@@ -480,11 +480,11 @@ function terminalPanel(page) {
 
     function type(text) {
         if (!isMine()) {
-            // The mouse and the focus are reported to programs that asked for it.
+            // Reports of the mouse and the focus, which programs asked for, are no typing.
             // eslint-disable-next-line no-control-regex
             if (!/^\x1b\[(?:<|M|[IO]$)/.test(text)) {
                 page.say(page.may !== 'drive' ? 'This login may only watch.'
-                    : 'Only who drives types. Use “' + drive.textContent + '” first.');
+                    : 'Only the driver can type. Use “' + drive.textContent + '” first.');
             }
             return;
         }
@@ -529,7 +529,7 @@ function terminalPanel(page) {
         }
     }
 
-    // False: the key is the browser's, not the program's.
+    // Returns false if the key is for the browser, not for the program.
     function onKey(e) {
         if (e.key === 'Escape' && e.ctrlKey && e.shiftKey) {
             if (e.type === 'keydown')
@@ -607,7 +607,7 @@ function terminalPanel(page) {
         connect();
     }
 
-    // To where the output from this offset on begins, if it is here.
+    // Scrolls to the output at this offset, if the scroll-back has it.
     function moveTo(from) {
         if (typeof from !== 'number' || !term)
             return;

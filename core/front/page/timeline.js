@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// The timeline: one row for an action and what came of it, folded by `cause`; live output
-// grows in it. The newest TIMELINE_MAX rows are kept. A row's details are made when it is
-// opened.
+// The timeline: one row for an action and its observation, joined by `cause`; live output
+// grows in the row. The newest TIMELINE_MAX rows are kept. A row's details are made when
+// it is opened.
 
 const TIMELINE_MAX = 5000;
 const TIMELINE_OUTPUT_MAX = 16384;
 
-// What a row says: the icon, and the text out of the arguments.
+// A row's icon, and its text, made from the arguments.
 const TIMELINE_KINDS = {
     run: ['$', a => a.command],
     run_ipython: ['py', a => a.code],
@@ -32,7 +32,7 @@ function timelineSummary(e) {
     return { icon, text: who + firstLine(String(text(e.args ?? {}) ?? ''), 200) };
 }
 
-// Of an observation: its status in words, and whether it is an error.
+// Returns an observation's status in words, and whether it is an error.
 function timelineStatus(e) {
     const code = e.exit_code ?? e.extras?.metadata?.exit_code;
     if (e.observation === 'error')
@@ -46,7 +46,7 @@ function timelineStatus(e) {
     return { text: 'done', bad: false };
 }
 
-// What a person did: ann: take terminal; ann: typed 12 bytes
+// Returns what a person did: "ann: take terminal", "ann: typed 12 bytes".
 function timelinePerson({ viewer, how, what, bytes, of, drives, inputs, path }) {
     const did = bytes ? 'typed ' + bytes + ' bytes' : path ? 'uploaded ' + path
         : inputs ? 'keys and clicks in the ' + of + ', ' + inputs + ' times'
@@ -55,7 +55,7 @@ function timelinePerson({ viewer, how, what, bytes, of, drives, inputs, path }) 
 }
 
 function timelineTime(e) {
-    // In UTC, without a zone.
+    // Timestamps are in UTC and have no zone.
     return Date.parse(e.timestamp + 'Z');
 }
 
@@ -175,7 +175,7 @@ function makeTimeline(page) {
     function onOther(e) {
         if (e.observation === 'gap') {
             const row = addRow(e.id, 'gap', '', '…', 'events ' + e.extras.from + ' to ' +
-                e.extras.to + ' are not kept');
+                e.extras.to + ' are no longer kept');
             row.end = e;
             setStatus(row, e.extras.reason, false, 'gap');
         } else if (e.observation === 'cell_output') {
@@ -196,7 +196,7 @@ function makeTimeline(page) {
             showDetails(row);
     }
 
-    // Rows come in bursts: the list is scrolled once a frame.
+    // Rows arrive in bursts: the list scrolls once a frame.
     let scrolling = false;
     function settle() {
         if (scrolling)
@@ -241,7 +241,7 @@ function makeTimeline(page) {
         settle();
     }
 
-    // The panel that a row is about moves there, if it is followed.
+    // Moves the panel that a row is about to its place, if "Follow" is on.
     page.moveTo = (name, what) => {
         if (document.body.dataset.tab !== 'timeline')
             page.open(name, what);

@@ -2,7 +2,7 @@
 //
 // Small things that all panels use: elements, texts, numbers.
 
-// An element: el('button', { type: 'button', class: 'x', onclick: f }, 'text', child).
+// Makes an element: el('button', { type: 'button', class: 'x', onclick: f }, 'text', child).
 // Texts become text nodes, never markup. A member that is null or false is left out.
 function el(tag, members, ...children) {
     const e = document.createElement(tag);
@@ -31,7 +31,7 @@ function durationText(ms) {
     return Math.floor(ms / 60000) + ' min ' + Math.round(ms % 60000 / 1000) + ' s';
 }
 
-// Output without colours, cursor movements and what a carriage return wrote over.
+// Returns output without colours, cursor movements and text before a carriage return.
 function plainText(text) {
     return text
         // eslint-disable-next-line no-control-regex
