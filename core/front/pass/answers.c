@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is answered here in place of an app. */
+/* Answers of our own in place of an app's. */
 #include "front/pass/own.h"
 
 enum { PAGE_MAX = 4 << 10 };

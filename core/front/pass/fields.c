@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which fields of a request an app gets, and which of its answer a browser. Bodies are
- * never changed. A Location on the app's host becomes relative, so that it works below
- * any prefix under which a proxy serves us.
+ * Selects the fields of a request that an app gets, and the fields of its answer that a
+ * browser gets. Bodies are never changed. A Location on the app's host becomes relative,
+ * so that it works below any prefix under which a proxy serves us.
  */
 #include "front/pass/own.h"
 
@@ -28,13 +28,13 @@ static bool is_one_of(struct str name, const char *const *words)
     return *words != NULL;
 }
 
-/* RFC 9110 7.6.1, and what each side makes for itself. */
+/* RFC 9110 7.6.1, and fields that each side makes itself. */
 static const char *const hop_by_hop[] = {
     "Connection", "Keep-Alive",        "Proxy-Connection", "Proxy-Authenticate",
     "Te",         "Trailer",           "Upgrade",          "Proxy-Authorization",
     "Expect",     "Transfer-Encoding", "Content-Length",   NULL};
 
-/* Is it named by the Connection field, too? */
+/* Is the field hop-by-hop, by its name or by the Connection field? */
 static bool is_hop(const struct http_head *h, struct str name)
 {
     char word[64];
@@ -65,7 +65,7 @@ bool pass_target_of(const struct pass_rules *rules, const struct req *r,
         n++;
     struct str digits = str_sub(path, from, n - from);
     if (rules->sandbox)
-        digits = str_cut(&digits, '~'); /* the guard has read the token */
+        digits = str_cut(&digits, '~'); /* the guard has judged the token */
     uint64_t port;
     if (digits.n > 5 || str_to_u64(digits, &port) < 0 || port == 0 || port > 65535)
         return false;
@@ -77,7 +77,7 @@ bool pass_target_of(const struct pass_rules *rules, const struct req *r,
     return true;
 }
 
-/* Does a cookie, or its name, begin as ours do, with TLS or without? */
+/* Does a cookie, or its name, begin as ours do, with "__Secure-" or without? */
 static bool is_our_cookie(struct str s)
 {
     static const struct str secure = STR("__Secure-");
@@ -86,7 +86,7 @@ static bool is_our_cookie(struct str s)
     return str_starts(s, STR(PASS_OUR_COOKIES));
 }
 
-/* The cookies that are not ours, as one field. */
+/* Adds the cookies that are not ours, as one field. */
 static int add_cookies(struct str value, struct buf *out)
 {
     struct buf kept = BUF_INIT(VALUE_MAX);
@@ -112,14 +112,14 @@ static bool is_ours(const struct passes *p, const struct req *r, struct str name
                                        "Referer",
                                        "Cookie",
                                        NULL};
-    /* To the browser our own page asks for what is its own: development servers refuse
-     * what another site asks for. */
+    /* The browser sees an app at a foreign origin, but development servers refuse
+     * requests from other sites. */
     return is_one_of(name, ours) || p->rules->hides(p, r, name) ||
            (p->rules->sandbox && is_name(name, "Sec-Fetch-Site"));
 }
 
-/* What a proxy in front puts before our paths, where the app's address begins with ours.
- */
+/* Returns the prefix that a proxy in front adds to our paths, if the app's address has
+ * it. */
 static struct str outside(const struct passes *p)
 {
     return str_of(p->rules->sandbox ? logins_prefix(fronts_logins(p->fronts)) : "");
@@ -204,8 +204,7 @@ bool pass_hides_keys(const struct passes *p, const struct req *r, struct str nam
 
 /* ---- answers ---- */
 
-/* What of a Location is below the app's root: without its origin. p NULL: it leads away.
- */
+/* Returns a Location without the app's origin. p is NULL if it leads elsewhere. */
 static struct str below_root(struct str location, uint16_t port)
 {
     static const char *const hosts[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -222,7 +221,8 @@ static struct str below_root(struct str location, uint16_t port)
     return (struct str){0};
 }
 
-/* What of a path as the app has it is below PREFIX/PORT, which some apps get, too. */
+/* Returns the part of an app's path that is below PREFIX/PORT, which some apps get,
+ * too. */
 static struct str below_prefix(const struct pass_rules *rules,
                                const struct pass_target *t, struct str path)
 {
@@ -243,7 +243,8 @@ static struct str last_segment(struct str path)
     return n > 0 ? str_sub(path, n - 1, path.n) : path;
 }
 
-/* "/a" becomes "../a" for a request to /b/c: relative to PORT, whatever is before it. */
+/* Adds a relative Location: for a request to /b/c, "/a" becomes "../a". So it works
+ * whatever precedes PORT. */
 static void add_location(const struct pass_rules *rules, struct req *r,
                          const struct pass_target *t, struct str location)
 {
@@ -267,7 +268,8 @@ static void add_location(const struct pass_rules *rules, struct req *r,
     buf_release(&out);
 }
 
-/* Its domain is dropped, and its path is below PREFIX/PORT, if there is such. */
+/* Adds an app's cookie without its domain, and with its path below PREFIX/PORT, if
+ * any. */
 static void add_cookie(const struct passes *p, struct req *r, const struct pass_target *t,
                        struct str value)
 {
@@ -297,7 +299,7 @@ static void add_cookie(const struct passes *p, struct req *r, const struct pass_
 void fields_back(const struct passes *p, struct req *r, const struct pass_target *t,
                  const struct http_head *h)
 {
-    /* Some would be about all of this origin, which is not the app's alone. */
+    /* Some of them would affect our whole origin, which the app shares. */
     static const char *const dropped[] = {"Date",
                                           "Content-Type",
                                           "Service-Worker-Allowed",

@@ -24,8 +24,8 @@ void fields_back(const struct passes *p, struct req *r, const struct pass_target
 
 /* ---- sandbox.c ---- */
 
-/* Is this field of an app's answer decided by pass_sandbox? Then what is left of it, if
- * anything, is added to r's answer. */
+/* Returns true if pass_sandbox decides about this field of an app's answer: then the rest
+ * of the field, if any, has been added to r's answer. */
 bool sandbox_takes(struct req *r, struct str name, struct str value);
 
 /* ---- pair.c ---- */
@@ -34,11 +34,11 @@ bool sandbox_takes(struct req *r, struct str name, struct str value);
 struct stream_pair {
     struct stream a, b;
     void (*on_over)(
-        struct stream_pair *p); /* once; p may be freed at the end of the turn */
+        struct stream_pair *p); /* called once; p may be freed at the end of the turn */
 };
-/* The events for stream_move; streams of a pair have these from pair_start on. */
+/* The events for stream_move; the streams of a pair use these from pair_start on. */
 extern const struct stream_events pair_events_a, pair_events_b;
-/* Begins, after both streams were moved in: bytes may wait in them already. */
+/* Begins, after both streams were moved in; they may already have bytes to read. */
 void pair_start(struct stream_pair *p, void (*on_over)(struct stream_pair *p));
 /* Closes both; on_over is not called. Idempotent. */
 void pair_release(struct stream_pair *p);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stream that cannot be written to stops the other one's reading. The end of one side's
+ * While one stream cannot be written to, the other one is not read. The end of a side's
  * bytes is passed on after them; when both sides have ended and all is sent, the pair is
- * over. A side that breaks takes the other one with it.
+ * over. If one side breaks, the other one is closed, too.
  */
 #include "front/pass/own.h"
 
-enum { PAIR_QUEUE = 256 << 10 }; /* bytes that one side may be behind */
+enum { PAIR_QUEUE = 256 << 10 }; /* bytes that may wait for one side */
 
 static void over(struct stream_pair *p, bool broken)
 {
@@ -19,7 +19,7 @@ static void over(struct stream_pair *p, bool broken)
     p->on_over(p);
 }
 
-/* from's bytes to the other side. */
+/* Moves from's bytes to the other side. */
 static void move(struct stream *from, struct stream *to)
 {
     size_t room = to->out.n < PAIR_QUEUE ? PAIR_QUEUE - to->out.n : 0;

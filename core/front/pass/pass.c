@@ -6,7 +6,7 @@
  *             └─▶ TUNNEL ─▶ over           101: bytes both ways, without a time limit
  *
  * 127.0.0.1 is tried first, then ::1. Neither side is read faster than the other one
- * takes. A client that goes takes its request with it.
+ * accepts. When the client disconnects, its request to the app ends.
  */
 #include "front/pass/own.h"
 
@@ -28,12 +28,12 @@ struct pass {
     struct passes *p;
     struct req *req; /* NULL: gone, or answered */
     struct pass_target to;
-    struct buf path; /* owned: to.base and to.rest */
-    uint64_t viewer; /* as rules.viewer has it */
+    struct buf path; /* owned: the memory of to.base and to.rest */
+    uint64_t viewer; /* from rules.viewer */
     bool upgrade, v6;
     struct dial *dial;       /* NULL: not in DIAL */
     struct httpc http;       /* in ASK and ANSWER */
-    bool asked, begun, sent; /* sent: the request's body is, all of it */
+    bool asked, begun, sent; /* sent: the whole body of the request */
     bool piped;
     struct stream_pair pair; /* in TUNNEL */
 };
@@ -45,7 +45,8 @@ static void pass_free(void *arg)
     free(s);
 }
 
-/* Closes all that is open. The request, if it is still there, is the caller's. */
+/* Closes everything that is open, except the request, which the caller owns if it is not
+ * NULL. */
 static void drop(struct pass *s)
 {
     if (s->dial)
@@ -174,8 +175,8 @@ static void on_gone(struct req *r, void *owner)
     drop(s);
 }
 
-/* A browser that sends no more is gone: else an event stream of a closed tab would count
- * until its app writes. Programs may end their side and wait. */
+/* A browser that ends its side has left: otherwise the event stream of a closed tab would
+ * count until its app writes. Programs may end their side and wait. */
 static void on_half_closed(struct req *r, void *owner)
 {
     drop(owner);
@@ -196,7 +197,7 @@ static void ask(struct pass *s, struct stream *up)
     if (s->p->rules->keeps)
         buf_addf(&target, "%s/%u", s->p->rules->prefix, s->to.port);
     if (s->to.rest.n == 0 || s->to.rest.p[0] != '/')
-        buf_addc(&target, '/'); /* of PREFIX/PORT alone */
+        buf_addc(&target, '/'); /* for PREFIX/PORT alone */
     buf_adds(&target, s->to.rest);
     struct httpc_request q = {.method = buf_z(&method),
                               .target = buf_str(&target),
@@ -310,7 +311,7 @@ static struct pass *pass_new(struct passes *p, struct req *r,
     return s;
 }
 
-/* How many there are; viewer: 0, or of that one alone. */
+/* Returns the number of requests: of all logins if viewer is 0, else of that login. */
 static unsigned count(const struct passes *p, uint64_t viewer)
 {
     const struct passes *q = p;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An app at our own origin gets an opaque one, by a Content-Security-Policy of ours
- * beside its own: its pages have no storage, no cookies, and can neither read nor touch a
- * page of this server, in a frame or in a tab of their own. What they ask for at their
- * own server is then a request to another origin: fields by which the app refuses or
- * answers such requests are replaced. Only who has the token of the path gets that far.
+ * Gives an app at our own origin an opaque one, by a Content-Security-Policy of ours in
+ * addition to its own: its pages have no storage, no cookies, and can neither read nor
+ * change a page of this server, in a frame or in their own tab. Their requests to their
+ * own server then go to another origin, so the fields with which the app would refuse or
+ * answer such requests are replaced. All this needs the token of the path.
  */
 #include "front/pass/own.h"
 
@@ -24,8 +24,8 @@ static bool is_name(struct str name, const char *word)
 }
 
 /*
- * Did a page of the app send r, as far as can be seen? A proxy in between may drop
- * Origin, so whoever has the token of the path is one.
+ * Was r sent by a page of the app, as far as one can tell? A proxy in between may drop
+ * Origin, so a request with the token of the path counts as one.
  */
 static bool is_opaque(const struct req *r)
 {
@@ -43,7 +43,7 @@ static void add_copy(struct req *r, const char *name, struct str value)
     buf_release(&b);
 }
 
-/* The policies without who may frame the page: our own page does. */
+/* Adds the app's policies without frame-ancestors, as our own page frames it. */
 static void add_policies(struct req *r, struct str value)
 {
     struct buf out = BUF_INIT(FIELD_MAX);
