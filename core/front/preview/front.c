@@ -117,7 +117,7 @@ static void show_list(struct req *r)
 
 /* ---- apps ---- */
 
-/* For people: the page waits for the app and shows it then. */
+/* For people: a page that waits for the app, then shows it. */
 static void answer_absent(struct req *r, uint16_t port, const char *text)
 {
     if (wants_html(r))
@@ -133,7 +133,8 @@ static const struct pass_rules rules = {.prefix = "",
                                         .fail = fail,
                                         .absent = answer_absent};
 
-/* /3000 is /3000/: relative addresses of the app's page are below it. */
+/* Redirects /3000 to /3000/, so that relative addresses of the app's page are below
+ * it. */
 static void add_slash(struct req *r)
 {
     struct pass_target to;
@@ -162,17 +163,17 @@ static const struct route routes[] = {
      .path = "/login",
      .run = preview_login_get,
      .open = true,
-     .about = "A form that makes a cookie of a key"},
+     .about = "A form that turns a key into a cookie"},
     {.methods = HTTP_POST,
      .path = "/login",
      .run = preview_login_post,
      .body_max = FORM_MAX,
      .open = true,
-     .about = "Makes a cookie of a key"},
+     .about = "Turns a key into a cookie"},
     {.methods = HTTP_GET | HTTP_POST,
      .path = "/{port}",
      .run = add_slash,
-     .about = "Leads to the same with a slash"},
+     .about = "Redirects to the same address with a slash"},
     {.methods = PASS_METHODS,
      .path = "/{port}/*",
      .body = pass,
@@ -212,7 +213,7 @@ static struct json *status(const void *f)
 {
     const struct preview *p = f;
     if (p->passes.passed == 0)
-        return NULL; /* nobody uses it */
+        return NULL; /* not in use */
     struct json *j = json_object();
     json_put_int(j, "open", p->passes.n);
     json_put_int(j, "requests", (int64_t)p->passes.passed);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The form that makes a cookie of a key, and who may ask (front/logins.h). Pages of other
- * ports of the same host are the same site: what such a page asks for is refused by
- * Origin and Sec-Fetch-Site. A person who follows a link from there is let in.
+ * The form that turns a key into a cookie, and which requests are allowed
+ * (front/logins.h). Pages of other ports of the same host are the same site: their
+ * requests are refused by Origin and Sec-Fetch-Site. A person who follows a link from
+ * there is let in.
  */
 #include "front/preview/own.h"
 
@@ -26,7 +27,7 @@ enum keys_given preview_credential(void *f, const struct keys *k, const struct r
 
 /* ---- the form ---- */
 
-/* Where to go after it: a path of ours, else "". */
+/* Returns the path to go to after the login; "" if it is not a path of ours. */
 static struct str next_of(struct buf *out)
 {
     struct str next = buf_str(out);

@@ -3,16 +3,16 @@
  * The apps that programs of the sandbox serve, shown to people: a proxy to ports of
  * 127.0.0.1 and ::1, on listeners of its own (--listen preview@ADDRESS).
  *
- *   GET /              the ports that are listened at, as a page or as JSON
+ *   GET /              the ports that programs listen at, as a page or as JSON
  *   * /PORT/rest       that request to PORT, with the path /rest; WebSockets, too
  *   GET, POST /login   a key becomes a cookie, for browsers
  *
- * An app is a stranger's page. Its listener is an origin of its own, so the app cannot
- * read what other listeners of this server answer; the key and the cookie of the login
- * never reach it. Apps of two ports share that origin.
+ * An app is not trusted. Its listener is an origin of its own, so the app cannot read
+ * answers of other listeners of this server; the key and the cookie of the login never
+ * reach it. Apps of two ports share that origin.
  *
  *   front.c    the front-end: routes, the list, refusals
- *   login.c    the form, and who may ask
+ *   login.c    the form, and which requests are allowed
  *
  * core/front/pass has one request to an app, and its answer.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The apps of a sandbox at our own origin (README.md): /proxy/PORT/ and /absproxy/PORT/
- * of the native set, and the hosts of --preview-host. core/front/pass has one request to
- * an app; who may ask is front/guard.c's.
+ * of the native set, and the hosts of --preview-host. core/front/pass handles each
+ * request to an app; front/guard.c decides which requests are allowed.
  */
 #include "base/json.h"
 #include "base/xalloc.h"
@@ -37,7 +37,7 @@ static void fail_at_host(struct req *r, int status, const char *text)
             "margin:4rem auto;max-width:34rem;padding:0 1rem}</style><p>%s.%s",
             status, text,
             status == 403 ? "<p>Apps are opened from the page of this server, under "
-                            "Ports; an address counts as long as that login."
+                            "Ports; an address works as long as that login."
                           : "");
         req_answer_take(r, status, "text/html; charset=utf-8", &b);
         return;
@@ -95,8 +95,8 @@ static const struct pass_rules hosted = {.prefix = "",
                                          .absent = answer_absent_at_host};
 
 /*
- * A person's cookie brought r here: to the same path with a token, which the cookie
- * gives. The app's page sends no cookie with what it asks for next.
+ * Redirects r, which has a person's cookie, to the same path with a token derived from
+ * that. The app's page sends no cookie with its own requests.
  */
 static void add_token(const struct proxied *p, struct req *r,
                       const struct pass_target *to)
@@ -149,7 +149,7 @@ static void serve_kept(struct req *r)
     serve(p, &p->keeping, r);
 }
 
-/* At a host of its own the app has the whole path. */
+/* At a host of its own, the app gets the whole path. */
 static void serve_host(void *f, struct req *r, uint16_t port, int status,
                        const char *text)
 {
@@ -170,7 +170,7 @@ static void serve_host(void *f, struct req *r, uint16_t port, int status,
 }
 
 static const struct route_answer answers[] = {
-    {.status = 308, .type = "", .about = "To the same with a slash behind the port"},
+    {.status = 308, .type = "", .about = "To the same path with a slash after the port"},
     {0}};
 
 static const struct route routes[] = {
@@ -179,7 +179,7 @@ static const struct route routes[] = {
      .body = serve_below,
      .key_in_path = true,
      .answers = answers,
-     .about = "/proxy/PORT/rest: the request /rest to that port of 127.0.0.1 or ::1. The "
+     .about = "/proxy/PORT/rest: sends /rest to that port of 127.0.0.1 or ::1. The "
               "page has PORT~TOKEN in place of PORT and a key"},
 };
 static const struct route kept_routes[] = {
@@ -188,7 +188,7 @@ static const struct route kept_routes[] = {
      .body = serve_kept,
      .key_in_path = true,
      .answers = answers,
-     .about = "The same, and the app gets the path /absproxy/PORT/rest"},
+     .about = "The same, but the app gets the path /absproxy/PORT/rest"},
 };
 
 static const struct http_front bare[] = {
@@ -237,7 +237,7 @@ static struct json *status(const void *f)
     const struct proxied *p = f;
     uint64_t requests = p->passes.passed + p->keeping.passed + p->hosted.passed;
     if (requests == 0)
-        return NULL; /* nobody uses it */
+        return NULL; /* not in use */
     struct json *j = json_object();
     json_put_int(j, "open", p->passes.n + p->keeping.n + p->hosted.n);
     json_put_int(j, "requests", (int64_t)requests);
