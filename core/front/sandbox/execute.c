@@ -2,11 +2,11 @@
 /*
  * POST /execute: {"command"} ─▶ {"stdout", "stderr", "exit_code"}
  *
- * The command is split into words as a shell does it, and run without one, as the action
- * `process`. The answer begins when the process has ended, and has what its spools have,
- * as the client takes it. Whatever goes wrong with the command is status 200 with
- * exit_code 1, since clients repeat a request that was answered with 5xx. A client that
- * goes leaves the process to its time limit.
+ * The command is split into words as a shell does, and run without a shell, as the action
+ * `process`. The answer begins when the process has ended; its spools are sent as fast as
+ * the client reads. If the command fails to run, the status is 200 with exit_code 1,
+ * since clients repeat a request that was answered with 5xx. If the client disconnects,
+ * the process goes on until its time limit.
  */
 #include "front/sandbox/own.h"
 
@@ -31,10 +31,10 @@ struct sandbox_http_execute {
     struct process_call call;
     struct process *p; /* borrowed, while op is there */
     struct op *op;     /* borrowed from it: the wait, then a reader of each output */
-    int stream;        /* that is read */
+    int stream;        /* the one that is read */
     int exit;
     bool timed_out;
-    struct buf out; /* owned: of the answer, what had no room */
+    struct buf out; /* owned: the part of the answer that has not been sent */
 };
 
 static void execute_free(void *p)
@@ -55,7 +55,7 @@ static void bury(struct sandbox_http_execute *x)
 
 /* ---- the answer ---- */
 
-/* Sends what waits. Returns false if some is left. */
+/* Sends x->out. Returns false if some of it is left. */
 static bool push(struct sandbox_http_execute *x)
 {
     size_t n = x->req ? req_send(x->req, buf_str(&x->out)) : x->out.n;
@@ -99,8 +99,8 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
         struct str piece = str_sub(bytes, used, PIECE);
         size_t whole = utf8_cut(piece, piece.n);
         if (!push(x))
-            return used; /* until on_room */
-        /* A character that is not whole waits for its rest, unless there is none. */
+            return used; /* continues in on_room */
+        /* An incomplete character waits for its rest, unless this is the end. */
         if (used + piece.n < bytes.n || !last)
             piece.n = whole;
         if (piece.n == 0)
@@ -231,7 +231,7 @@ static void on_gone(struct req *r, void *owner)
     bury(x);
 }
 
-/* NULL and sets *e if the command has no word or cannot be split. */
+/* Returns NULL and sets *e if the command has no word or cannot be split. */
 static struct json *args_of(const struct sandbox_http *f, struct str command,
                             struct err *e)
 {

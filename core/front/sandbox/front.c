@@ -21,7 +21,7 @@ static const struct option_row rows[] = {
      .member = "base",
      .unset = "/app if there is such a folder, else the server's directory",
      .about = "serve this folder at the listeners sandbox@ADDRESS; no path of a "
-              "request leaves it. Commands begin in it, and are not held there"},
+              "request leads out of it. Commands begin in it, but may leave it"},
     {.name = "sandbox-timeout",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
@@ -40,7 +40,7 @@ static const struct option_row rows[] = {
     {.name = NULL},
 };
 
-/* Do its letters say that it is a credential? (sandboxd/pkg/server/metadata.go) */
+/* Does the name look like a credential's? (sandboxd/pkg/server/metadata.go) */
 static bool is_credential(const char *name, size_t n)
 {
     static const char *const words[] = {"TOKEN", "SECRET", "PASSWORD", "CREDENTIAL",
@@ -144,12 +144,12 @@ static const struct route routes[] = {
      .path = "/execute",
      .run = sandbox_http_post_execute,
      .body_max = 1 << 20,
-     .about = "Runs a program without a shell, and answers its outputs at its end"},
+     .about = "Runs a program without a shell, and answers with its output when it ends"},
     {.methods = HTTP_POST,
      .path = "/upload",
      .body = sandbox_http_post_upload,
      .takes = "multipart/form-data",
-     .about = "Puts the part `file` in the place that its file name says"},
+     .about = "Stores the part `file` under its file name"},
     {.methods = HTTP_GET,
      .path = "/download/*",
      .run = sandbox_http_get_download,
@@ -180,7 +180,7 @@ static const struct route routes[] = {
      .path = "/v1/files/*",
      .body = sandbox_http_rest_put,
      .takes = "application/octet-stream",
-     .about = "Puts the body, or the part `file` of a form, in place as a file"},
+     .about = "Stores the body, or the part `file` of a form, as a file"},
     {.methods = HTTP_DELETE,
      .path = "/v1/files/*",
      .run = sandbox_http_rest_delete,
@@ -213,7 +213,7 @@ int sandbox_http_place(const struct sandbox_http *f, struct sandbox_place *out,
         return -1;
     size_t n = strlen(sandbox_http_base(f));
     if (n >= sizeof(out->cwd))
-        return err_set(e, ERR_INVALID, "the folder that is served has a path too long");
+        return err_set(e, ERR_INVALID, "the path of the served folder is too long");
     memcpy(out->cwd, sandbox_http_base(f), n + 1);
     return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What agent-sandbox's clients speak with a sandbox (https://github.com/kubernetes-sigs/
+ * The protocols of agent-sandbox's clients (https://github.com/kubernetes-sigs/
  * agent-sandbox): the runtime API of examples/python-runtime-sandbox and the REST half of
- * packages/sandboxd, at listeners of their own (--listen sandbox@ADDRESS). Paths are
- * those below one folder, and do not leave it.
+ * packages/sandboxd, at their own listeners (--listen sandbox@ADDRESS). All paths are
+ * below one folder and do not leave it.
  *
  *   front.c    the front-end: options, routes, refusals
  *   execute.c  POST /execute
@@ -29,11 +29,11 @@ struct sandbox_http {
     struct list executes;
 };
 
-/* The folder that is served. Borrowed. */
+/* Returns the served folder. Borrowed. */
 const char *sandbox_http_base(const struct sandbox_http *f);
 /*
- * Whose files and programs these are, in the folder that is served. Returns -1 and sets
- * *e if that user does not exist.
+ * Sets *out to the served folder and the user that owns its files and programs. Returns
+ * -1 and sets *e if that user does not exist.
  */
 int sandbox_http_place(const struct sandbox_http *f, struct sandbox_place *out,
                        struct err *e);
@@ -42,23 +42,23 @@ void sandbox_http_say(struct req *r, int status, const char *text);
 /* Answers JSON; takes j. */
 void sandbox_http_answer(struct req *r, int status, struct json *take);
 
-/* What "*" of the route stands for, decoded. */
+/* Returns the part of the path that matches the route's "*", decoded. */
 struct str sandbox_http_path(const struct req *r);
 
-/* An ask of transfer.h, filled with what all have in common. */
+/* A transfer_ask (transfer.h) with the members that all requests share. */
 struct sandbox_http_ask {
     struct transfer_ask q;
     struct sandbox_place place;
 };
-/* Returns -1 and has answered with words->fail if there is no such user. arg as there. */
+/* Fills *a. Returns -1 after answering with words->fail if there is no such user. arg: as
+ * in transfer.h. */
 int sandbox_http_ask(struct req *r, struct sandbox_http_ask *a, const char *verb,
                      const struct json *args, const struct transfer_words *words,
                      void *arg);
 
 /*
- * Lists a folder as a whole, page by page: calls put for each entry, and answers with
- * what it appended. args: path and what else `list` takes; taken. head and tail: of the
- * JSON.
+ * Lists a whole folder, page by page: calls put for each entry, and answers with what put
+ * appended, between head and tail. args: path and other arguments of `list`; taken.
  */
 typedef bool sandbox_http_entry_fn(struct buf *out, const struct json *entry, void *arg);
 void sandbox_http_list(struct req *r, struct json *take_args, struct str head,
@@ -78,7 +78,7 @@ void sandbox_http_rest_put(struct req *r);
 void sandbox_http_rest_delete(struct req *r);
 void sandbox_http_rest_health(struct req *r);
 void sandbox_http_rest_metadata(struct req *r);
-/* An error in sandboxd's words: {"code","message"}. */
+/* Answers an error in sandboxd's form: {"code","message"}. */
 void sandbox_http_rest_fail(struct req *r, int status, const char *text);
 
 #endif

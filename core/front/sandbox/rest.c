@@ -4,11 +4,11 @@
  *
  *   GET, HEAD  /v1/files/{path}   a file (ranges, too), or {"path","entries"} of a folder
  *   PUT        /v1/files/{path}   the body, or the part `file` of a form; ?mode=0644
- *   DELETE     /v1/files/{path}   ?recursive=true; of the folder that is served itself
- *                                 what is in it
+ *   DELETE     /v1/files/{path}   ?recursive=true; for the served folder itself, its
+ *                                 contents
  *
- * Errors are {"code","message"}. A repeated request does no harm: PUT puts the same file
- * again, and the second DELETE answers 404.
+ * Errors are {"code","message"}. A repeated request does no harm: PUT stores the same
+ * file again, and the second DELETE answers 404.
  */
 #include "front/sandbox/own.h"
 
@@ -59,7 +59,7 @@ static void on_fail(struct req *r, void *arg, const struct err *e)
         say(r, 400, "INVALID_ARGUMENT", e->text);
 }
 
-/* A part of the path is a file, or the folder that is served is missing. */
+/* Called if a part of the path is a file, or the served folder is missing. */
 static void on_put_fail(struct req *r, void *arg, const struct err *e)
 {
     if (e->code == ERR_NOTFOUND)
@@ -115,7 +115,7 @@ static void list(struct req *r)
 static void on_no_file(struct req *r, void *arg, const struct err *e)
 {
     if (e->code == ERR_INVALID)
-        list(r); /* a folder; or what is wrong with the path is said of that */
+        list(r); /* a folder; or list reports what is wrong with the path */
     else
         on_fail(r, arg, e);
 }
@@ -154,7 +154,7 @@ void sandbox_http_rest_get(struct req *r)
 
 /* ---- PUT ---- */
 
-/* ?mode=0644. Returns -1 and has answered if it is none. */
+/* Reads ?mode=0644. Returns -1 after answering if it is not a mode. */
 static int read_mode(struct req *r, int64_t *mode)
 {
     struct buf b = BUF_INIT(16);
@@ -239,7 +239,7 @@ void sandbox_http_rest_put(struct req *r)
 
 /* ---- DELETE ---- */
 
-/* As Go's strconv.ParseBool reads it. Returns -1 if it is neither. */
+/* Reads a bool as Go's strconv.ParseBool does. Returns -1 if it is not one. */
 static int read_bool(struct req *r, const char *name)
 {
     static const char *const words[2][6] = {{"0", "f", "F", "false", "False", "FALSE"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files as agent-sandbox's runtime has them: /upload, /download, /list, /exists. Errors
+ * The file routes of agent-sandbox's runtime: /upload, /download, /list, /exists. Errors
  * are {"message": text}.
  */
 #include "front/sandbox/own.h"
@@ -63,7 +63,7 @@ void sandbox_http_list(struct req *r, struct json *take_args, struct str head,
 
 /* ---- errors ---- */
 
-/* missing: what NOTFOUND says. */
+/* missing: the text for NOTFOUND. */
 static void refuse(struct req *r, const char *failed, const char *missing,
                    const struct err *e)
 {
@@ -87,7 +87,7 @@ static void refuse(struct req *r, const char *failed, const char *missing,
 /* ---- upload ---- */
 
 struct sandbox_http_upload {
-    struct buf name; /* owned; n 0: no file has come */
+    struct buf name; /* owned; n 0: no file yet */
     bool had;
 };
 
