@@ -2,10 +2,10 @@
 /*
  * A request: its body against its model, and its answer.
  *
- * The client repeats a request whose answer it did not get with the same X-Request-ID
+ * A client that got no answer repeats its request with the same X-Request-ID
  * (src/swerex/runtime/remote.py). The last answers are kept by id and path, so a file is
- * not written twice; commands are known by the id as actions, also after a restart. Ids
- * are looked at after the key.
+ * not written twice; for commands, the id identifies the action, also after a restart.
+ * Ids are read after the key is judged.
  */
 #include "front/swerex/own.h"
 
@@ -85,7 +85,7 @@ void swerex_answer_z(struct req *r, const char *body)
 
 /* ---- bodies ---- */
 
-/* Puts the tag between "body" and the field's name, where FastAPI has it. */
+/* Puts the tag between "body" and the field's name, as FastAPI does. */
 static void put_tag(struct json *error, const char *tag)
 {
     struct json *place = json_array(), *loc = json_get(error, "loc");
@@ -98,7 +98,8 @@ static void put_tag(struct json *error, const char *tag)
     json_put(error, "loc", place);
 }
 
-/* 422: the errors of front/model, which are taken; tag: part of their place, or NULL. */
+/* Answers 422 with the errors of front/model, which are taken. tag: part of their place,
+ * or NULL. */
 static void swerex_invalid(struct req *r, struct json *errors, const char *tag)
 {
     for (struct json *v = json_first(errors); v && tag; v = json_next(v))
@@ -109,7 +110,7 @@ static void swerex_invalid(struct req *r, struct json *errors, const char *tag)
 static const struct model_field no_fields[] = {{.name = NULL}};
 static const struct model any_object = {.fields = no_fields};
 
-/* The body as an object, with all its members. NULL: it was answered. */
+/* Returns the body as an object with all its members; NULL after answering r. */
 static struct json *object_of(struct req *r)
 {
     struct json *errors = NULL;

@@ -2,8 +2,8 @@
 /*
  * Output of a terminal as the text of an observation. Control sequences are those of
  * ECMA-48 5.4 (CSI) and two-byte ones, in the form that SWE-ReX removes: ESC, one of @ to
- * _, parameter bytes, intermediate bytes, a final byte. An operating system command
- * (5.6, ESC ]) goes with its whole text, which SWE-ReX leaves half of.
+ * _, parameter bytes, intermediate bytes, a final byte. An operating system command (5.6,
+ * ESC ]) is removed with its whole text, of which SWE-ReX leaves half.
  */
 #include "front/swerex/own.h"
 
@@ -11,7 +11,7 @@
 
 enum { SEQUENCE_MAX = 4096, HOLD_MAX = 1 << 20 };
 
-/* To where the bytes from `at` on are between low and high. */
+/* Returns the end of the run of bytes between low and high that begins at `at`. */
 static size_t skip(struct str s, size_t at, unsigned char low, unsigned char high)
 {
     while (at < s.n && (unsigned char)s.p[at] >= low && (unsigned char)s.p[at] <= high)
@@ -19,8 +19,8 @@ static size_t skip(struct str s, size_t at, unsigned char low, unsigned char hig
     return at;
 }
 
-/* The length of the command that s begins with, to BEL or ESC \; 0: it goes on, -1: it
- * is none. */
+/* Returns the length of the operating system command at the start of s, to BEL or ESC \;
+ * 0 if it is incomplete, -1 if there is none. */
 static long system_command(struct str s)
 {
     for (size_t i = 2; i < s.n && i < SEQUENCE_MAX; i++) {
@@ -34,7 +34,7 @@ static long system_command(struct str s)
     return s.n < SEQUENCE_MAX ? 0 : -1;
 }
 
-/* The same for any sequence; last: nothing follows s. */
+/* The same for any control sequence; last: nothing follows s. */
 static long sequence(struct str s, bool last)
 {
     if (s.n < 2)
@@ -54,8 +54,9 @@ static long sequence(struct str s, bool last)
     return s.p[at] >= '@' && s.p[at] <= '~' ? (long)at + 1 : -1;
 }
 
-/* Where a carriage return is one of CR LF, perhaps with sequences between: the place of
- * that LF; 0: it is not; -1: what comes next says so. */
+/* For a carriage return at the start of s, returns the place of the LF of a CR LF,
+ * perhaps with sequences between; 0 if it is not a CR LF; -1 if that depends on the next
+ * bytes. */
 static long line_end(struct str s, bool last)
 {
     size_t at = 1;
@@ -70,7 +71,8 @@ static long line_end(struct str s, bool last)
     return s.p[at] == '\n' ? (long)at : 0;
 }
 
-/* How many bytes of s are done with, which is not empty; 0: more must come. */
+/* Cleans the beginning of s, which is not empty. Returns the number of bytes done; 0 if
+ * more are needed. */
 static size_t clean_one(struct str s, bool last, struct buf *out)
 {
     uint32_t c;

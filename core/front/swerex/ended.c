@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a run ends for its client: with an observation, or an exception. What no answer had
- * of a command's output is in the next one.
+ * How a run ends for its client: with an observation, or an exception. Output of a
+ * command that was in no answer is in the next one.
  */
 #include "front/swerex/own.h"
 
@@ -17,7 +17,7 @@ enum {
     QUOTED = 64 << 10    /* bytes of a command in a message */
 };
 
-/* ---- what was in no answer ---- */
+/* ---- output that was in no answer ---- */
 
 void swerex_run_leave(struct swerex_run *x, uint64_t cursor, bool interactive)
 {
@@ -58,7 +58,7 @@ static void put_quoted(struct buf *out, const struct buf *text)
     swerex_put_repr(out, str_sub(buf_str(text), 0, utf8_cut(buf_str(text), QUOTED)));
 }
 
-/* Of an interactive program: without what it echoes of the command, and blanks around. */
+/* Output of an interactive program, without its echo of the command and blanks around. */
 static struct str without_echo(struct str text, struct str command)
 {
     text = str_trim(text);
@@ -106,7 +106,7 @@ static void raise_non_zero(struct swerex_run *x, struct swerex_text *t, int exit
     swerex_run_free(x);
 }
 
-/* The exit status cannot be had: the program that matched goes on. */
+/* The exit status is not known, as the program goes on after the match. */
 static void raise_no_exit(struct swerex_run *x)
 {
     swerex_run_leave(x, x->match.to, false);
@@ -170,7 +170,7 @@ void swerex_run_fail(struct swerex_run *x, const struct err *e)
     }
 }
 
-/* What it waited for is over. */
+/* The command that x waited for has ended. */
 void swerex_run_finish(struct swerex_run *x, int exit, uint64_t from, uint64_t to)
 {
     struct swerex_seen o = {
@@ -190,7 +190,7 @@ void swerex_run_finish(struct swerex_run *x, int exit, uint64_t from, uint64_t t
     } else {
         swerex_text_range(&t, from, to);
     }
-    if (x->typed) { /* its program is over */
+    if (x->typed) { /* its program has ended */
         x->s->command[0] = 0;
         x->s->interactive = false;
         swerex_session_keep(x->s);
@@ -223,7 +223,7 @@ static void on_exit_late(struct timer *t)
         answer_matched(x);
 }
 
-/* The output is not searched any more; the command goes on. */
+/* The search of the output ends; the command goes on. */
 static void raise_hard(struct swerex_run *x)
 {
     swerex_run_leave(x, x->from, x->typed || x->mode == RUN_INTERACTIVE);

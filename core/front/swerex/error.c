@@ -12,7 +12,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* The class of an error that has no better one. */
+/* The class for each error code, unless a more specific one is known. */
 static const char *const classes[ERR_COUNT] = {
     [ERR_INVALID] = "builtins.ValueError",
     [ERR_NOTFOUND] = "builtins.FileNotFoundError",

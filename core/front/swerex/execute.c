@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POST /execute: Python's subprocess.run, as the action `process`. A text without a shell
- * is the name of a program, a text with one is for /bin/sh -c, and of a list with a shell
+ * POST /execute: Python's subprocess.run, as the action `process`. Without a shell, a
+ * text is the name of a program; with one, it is for /bin/sh -c; of a list with a shell,
  * only the first element is the script (docs.python.org, "subprocess").
  */
 #include "front/swerex/own.h"
@@ -50,7 +50,7 @@ static void execute_free(struct swerex_execute *x)
     loop_bury(x->w->en->loop, x, execute_release);
 }
 
-/* Nobody waits for it any more; its action goes on. */
+/* The client disconnected; the action goes on. */
 static void on_gone(struct req *r, void *owner)
 {
     (void)r;
@@ -59,7 +59,7 @@ static void on_gone(struct req *r, void *owner)
 
 /* ---- its end ---- */
 
-/* The command as Python's repr() has it: a string, or a list of them. */
+/* Appends the command as Python's repr() does: a string, or a list of them. */
 static void put_command(struct buf *out, const struct json *command)
 {
     if (json_is_string(command)) {
@@ -147,7 +147,8 @@ static void observed(struct swerex_execute *x, const struct json *j)
     execute_free(x);
 }
 
-/* Why it did not begin, as subprocess has it: the directory, or the program. */
+/* Raises the error of subprocess for a start that failed: the directory, or the
+ * program. */
 static void raise_start(struct swerex_execute *x, const struct err *e)
 {
     struct str cwd = json_str(x->asked, "cwd", "");
@@ -257,7 +258,8 @@ static void begin(struct swerex_execute *x)
         x->action = t.id;
 }
 
-/* A string or a list of strings; of neither both members of the union report. */
+/* Checks that command is a string or a list of strings; otherwise reports an error for
+ * each member of the union. */
 static int check_command(struct req *r, const struct json *asked)
 {
     const struct json *command = json_get(asked, "command");

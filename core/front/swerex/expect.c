@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns over output as it comes. The client's are Python expressions with DOTALL over
- * the text of a terminal, where a line ends in CR LF (pexpect, "expect"). Our sessions'
- * terminals do not translate LF while a command runs, so it is done here.
+ * Matches patterns in output as it arrives. A client's patterns are Python expressions
+ * with DOTALL for the text of a terminal, where a line ends in CR LF (pexpect, "expect").
+ * Our sessions' terminals do not translate LF while a command runs, so it is done here.
  *
- * The match that begins first wins, then the one whose pattern comes first. What is
- * searched is a window: its last WINDOW bytes, of which half goes when it is full.
+ * The match that begins first wins, then the pattern that is first in the list. Only a
+ * window is searched: the last bytes of the output, at most WINDOW; when it is full, its
+ * first half is dropped.
  */
 #include "front/swerex/own.h"
 
@@ -21,9 +22,9 @@ struct swerex_expect {
     struct pattern *v[SWEREX_PATTERNS]; /* owned */
     char *text[SWEREX_PATTERNS];        /* owned */
     int n;
-    uint64_t at;     /* of the stream: where the window begins */
-    struct buf raw;  /* the window as it came */
-    struct buf view; /* the same as it is searched */
+    uint64_t at;     /* offset in the stream where the window begins */
+    struct buf raw;  /* the window as it arrived */
+    struct buf view; /* the window as it is searched */
     size_t viewed;   /* bytes of raw that are in view */
     bool after_cr;   /* the last byte before raw was CR */
 };
@@ -65,8 +66,8 @@ const char *swerex_expect_text(const struct swerex_expect *x, int i)
     return x->text[i];
 }
 
-/* One character of raw as it is searched, into out. Returns its bytes in raw; 0: the rest
- * of it has not come. */
+/* Appends one character of s, as it is searched, to out. Returns its length in s; 0 if it
+ * is incomplete. */
 static size_t show_one(struct str s, bool *after_cr, struct buf *out)
 {
     uint32_t c;
@@ -94,7 +95,7 @@ static void show(struct swerex_expect *x)
     }
 }
 
-/* The place in raw of the place `at` in view. */
+/* Returns the offset in raw for the offset `at` in view. */
 static size_t place(const struct swerex_expect *x, size_t at)
 {
     struct buf seen = BUF_INIT(16 * WINDOW);
@@ -110,7 +111,7 @@ static size_t place(const struct swerex_expect *x, size_t at)
     return i;
 }
 
-/* Forgets the beginning of a window that is full. */
+/* Drops the beginning of a full window. */
 static void shrink(struct swerex_expect *x)
 {
     if (x->raw.n <= WINDOW)

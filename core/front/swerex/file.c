@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POST /read_file: a text file, as Python's open() reads it: a line ends in \n, however
- * it does in the file. A helper reads, decodes and quotes it, so a large file, a slow
- * disk or a dead mount delays no other request. The action `send` is in the log; the
- * bytes are not.
+ * POST /read_file: a text file as Python's open() reads it, with each line end as \n. A
+ * helper reads, decodes and quotes it, so a large file, a slow disk or a dead mount
+ * delays no other request. The action `send` is in the log; the bytes are not.
  */
 #include "front/swerex/own.h"
 
@@ -36,7 +35,7 @@ static const struct model read_model = {.fields = read_fields};
 
 enum charset_kind { IS_UTF8, IS_ASCII, IS_LATIN1, IS_OTHER };
 
-/* Python's names of an encoding: letters of either case, and - and _ are the same. */
+/* Finds an encoding by Python's names: case does not matter, and - and _ are the same. */
 static enum charset_kind kind_of(struct str name)
 {
     static const struct {
@@ -65,7 +64,8 @@ struct decode {
     struct buf *out;
 };
 
-/* The helper ends with an exception of this class; its message is *e. Returns -1. */
+/* Makes the helper end with an exception of this class, with a message in *e. Returns
+ * -1. */
 __attribute__((format(printf, 3, 4))) static int
 raise_as(const struct decode *d, const char *class_path, const char *format, ...)
 {
@@ -78,7 +78,7 @@ raise_as(const struct decode *d, const char *class_path, const char *format, ...
     return -1;
 }
 
-/* The byte c at offset `at` is not valid. Returns -1 if that is an exception. */
+/* Handles the invalid byte c at offset `at`. Returns -1 if that raises an exception. */
 static int bad_byte(const struct decode *d, unsigned char c, size_t at, const char *why)
 {
     if (str_eq(d->errors, STR("ignore")))
@@ -170,7 +170,8 @@ static int decode(const struct read_job *q, const struct job_child *c, struct st
     return decode_bytes(&d, bytes);
 }
 
-/* Runs in the helper: the answer goes to c->out when the whole file is valid. */
+/* Runs in the helper. The answer goes to c->out once the whole file is known to be
+ * valid. */
 static int read_and_quote(void *arg, const struct job_child *c, struct err *e)
 {
     const struct read_job *q = arg;
@@ -197,10 +198,10 @@ struct swerex_read {
     struct swerex *w;
     struct req *req;             /* NULL: gone */
     struct job *job;             /* borrowed; NULL: it is over */
-    struct buf path;             /* owned: as it was asked for */
-    struct buf text;             /* owned: an answer that is short enough to be kept */
+    struct buf path;             /* owned: as in the request */
+    struct buf text;             /* owned: the answer, if it is short enough to be kept */
     char class_path[CLASS_MAX];  /* of the exception; "": by the error */
-    char action[ACTION_KEY + 1]; /* its key; "": it is not in the log */
+    char action[ACTION_KEY + 1]; /* its key; "": not in the log */
     uint64_t size;               /* bytes of the answer */
     bool begun;
 };
@@ -267,7 +268,7 @@ static void on_class(struct job *j, struct str note)
     snprintf(x->class_path, sizeof(x->class_path), "%.*s", STR_ARG(note));
 }
 
-/* A short answer is kept for a repeated request; a longer one is sent as it comes. */
+/* Keeps a short answer for a repeated request; sends a longer one as it arrives. */
 static void on_data(struct job *j, struct buf *in)
 {
     struct swerex_read *x = job_owner(j);
@@ -317,7 +318,7 @@ static void on_done(struct job *j, const struct err *e)
     read_free(x);
 }
 
-/* Does another request of this worker end the action with this key? */
+/* Does the action with this key belong to another request of this worker? */
 static bool is_read(const struct swerex *w, const char *key)
 {
     for (const struct list *it = w->reads.next; it != &w->reads; it = it->next) {
@@ -328,8 +329,8 @@ static bool is_read(const struct swerex *w, const char *key)
 }
 
 /*
- * The action. A repeated request takes up that of the previous worker; it reads again
- * without one if the action is over, or another request ends it.
+ * Opens the action. A repeated request takes over the action of the previous worker; if
+ * that is over, or belongs to another request, it reads again without an action.
  */
 static void open_action(struct swerex_read *x, struct str path)
 {

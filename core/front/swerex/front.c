@@ -63,8 +63,7 @@ static int usage_error(const char *format, const char *what)
     return 2;
 }
 
-/* The option of a word, as argparse takes it: whole, or a beginning that is no other's.
- */
+/* Finds the option of a word as argparse does: by its whole name or a unique prefix. */
 static int option_of(const char *word, size_t n)
 {
     static const char *const names[] = {"--host", "--port", "--auth-token", "--version",
@@ -79,7 +78,7 @@ static int option_of(const char *word, size_t n)
     return n == 2 && strncmp(word, "-h", 2) == 0 ? 4 : -1;
 }
 
-/* Returns 0; else the exit status, after the message. */
+/* Returns 0; or, after printing a message, the exit status. */
 static int take_words(int argc, char **argv, struct remote_words *o)
 {
     for (int i = 1; i < argc; i++) {
@@ -180,12 +179,12 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/is_alive",
      .run = is_alive,
-     .about = "Is the server alive? At once, whatever runs"},
+     .about = "Answers at once, also while commands run"},
     {.methods = HTTP_POST,
      .path = "/create_session",
      .run = swerex_create_session,
      .body_max = SWEREX_BODY_MAX,
-     .about = "Makes a session of a shell"},
+     .about = "Makes a session with a shell"},
     {.methods = HTTP_POST,
      .path = "/run_in_session",
      .run = swerex_run_in_session,
@@ -214,7 +213,7 @@ static const struct route routes[] = {
     {.methods = HTTP_POST,
      .path = "/upload",
      .body = swerex_upload,
-     .about = "Puts a file in its place, or unpacks it there",
+     .about = "Stores a file, or unpacks it",
      .takes = "multipart/form-data"},
     {.methods = HTTP_POST,
      .path = "/close",

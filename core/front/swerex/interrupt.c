@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * BashInterruptAction: C-c, n_retry times, each for `timeout` seconds. What ignores that
- * is killed with all that it started, as the client's users expect of it: then the next
- * output begins with the words of a shell about a job that was killed.
+ * BashInterruptAction: C-c, n_retry times, each for `timeout` seconds. A program that
+ * ignores it is killed with everything it started, as users of the client expect: then
+ * the next output begins with a shell's message about a killed job.
  */
 #include "front/swerex/own.h"
 
@@ -16,8 +16,8 @@
 
 enum { KILL_MS = 3000, END_MS = 6000, RETRIES_MAX = 1000 };
 
-/* The line of an interactive shell about the end of job 1; what it ran is shown so far.
- */
+/* The message of an interactive shell about the end of job 1, with as much of the command
+ * as it shows. */
 static void say_killed(struct swerex_run *x)
 {
     struct buf b = BUF_INIT(1024);
@@ -39,7 +39,7 @@ static void on_end_late(struct timer *t)
     swerex_run_free(x);
 }
 
-/* KILL was not enough: the shell itself does not come back to its prompt. */
+/* KILL was not enough: the shell itself does not return to its prompt. */
 static void on_kill_late(struct timer *t)
 {
     struct swerex_run *x = container_of(t, struct swerex_run, timer);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes that become a file, or files: POST /write_file and POST /upload.
+ * Bytes that become one or more files: POST /write_file and POST /upload.
  *
  *   body ─▶ a helper ─▶ a staged file ─▶ action `move` or `extract` ─▶ answer
  *
  * The bytes are not in the log, and a worker may die. So they are staged first, in the
- * state directory, or where temporary files are; what puts them in their place is an
- * action, which is logged, runs once and is finished by the next worker. A note at the
- * keeper names the staged file: one that no action uses any more is removed.
+ * state directory or in that of temporary files; then an action moves them to their
+ * place, which is logged, runs once and is finished by the next worker. A note at the
+ * keeper names the staged file, so that it is removed when no action uses it any more.
  */
 #include "front/swerex/own.h"
 
@@ -56,7 +56,7 @@ void swerex_put_free(struct swerex_put *p)
     loop_bury(p->w->en->loop, p, release);
 }
 
-/* A client that goes does not stop what has come as a whole. */
+/* The client disconnected. Bytes that have arrived completely are still stored. */
 static void on_gone(struct req *r, void *owner)
 {
     (void)r;
@@ -74,8 +74,8 @@ static struct swerex_put *put_new(struct swerex *w, const char *token, const cha
     return p;
 }
 
-/* The folder of staged files: the helper, who may be another user, must be able to enter
- * it. */
+/* Writes the folder of staged files to out. The helper, which may run as another user,
+ * must be able to enter it. */
 static void stage_folder(struct swerex *w, bool as_user, char out[SWEREX_FOLDER_MAX])
 {
     const char *temp = env_get(w->en->env, "TMPDIR");
@@ -215,7 +215,7 @@ void swerex_put_ended(struct swerex *w, uint64_t cause, uint64_t end, const stru
 
 /* ---- the next worker ---- */
 
-/* The id of the action that uses a staged file; 0: none does. */
+/* Returns the id of the action that uses a staged file; 0 if none does. */
 static uint64_t user_of(const struct swerex *w, struct str stage)
 {
     for (const struct action *a = NULL; (a = actions_next(w->actions, a));) {
@@ -249,7 +249,7 @@ static bool is_staged(const struct swerex *w, const char *name)
     return false;
 }
 
-/* What helpers were writing when they were killed with the worker. */
+/* Removes files that helpers were writing when they were killed with the worker. */
 static void remove_halves(struct swerex *w)
 {
     char dir[SWEREX_FOLDER_MAX];

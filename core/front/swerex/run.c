@@ -5,14 +5,14 @@
  *   a command ─▶ bash -n, if it may be wrong ─▶ the action run ─▶ its observation
  *   text      ─▶ the action input ─▶ an op that follows the output
  *
- * A command that comes while an interactive program is about to end is typed into it, and
- * runs as a command when the program has ended without reading it.
+ * A command that arrives while an interactive program is about to end is typed into the
+ * program; if that ends without reading it, it runs as a command.
  *
- * An action is known by the client's X-Request-ID, so a repeated request gets the same
- * command, also from the next worker. `expect` is looked for by an op that follows the
- * output next to the action; the client is answered when a pattern is found, and the
- * action goes on. When a time limit ends, its exception has the output until then, and
- * the command goes on, too: what it still writes is in a later answer.
+ * The client's X-Request-ID identifies an action, so a repeated request gets the same
+ * command, also from the next worker. An op that follows the output next to the action
+ * searches for `expect`; when a pattern matches, the client is answered, and the action
+ * goes on. When a time limit ends, the exception has the output so far, and the command
+ * goes on, too: its further output is in a later answer.
  */
 #include "front/swerex/own.h"
 
@@ -82,7 +82,7 @@ void swerex_run_free(struct swerex_run *x)
     loop_bury(x->w->en->loop, x, run_release);
 }
 
-/* The client is gone. A session that it makes is made, and a command goes on. */
+/* The client disconnected. The session is still made, and a command goes on. */
 static void on_gone(struct req *r, void *owner)
 {
     struct swerex_run *x = owner;
@@ -94,7 +94,8 @@ static void on_gone(struct req *r, void *owner)
     swerex_run_free(x);
 }
 
-/* It has closed its connection: clients of this protocol do not do that to one side. */
+/* The client closed its connection: clients of this protocol never close one side
+ * only. */
 static void on_closed(struct req *r, void *owner)
 {
     on_gone(r, owner);
@@ -140,7 +141,7 @@ void swerex_runs_end(struct swerex *w, const struct swerex_session *s,
     }
 }
 
-/* ---- what runs ---- */
+/* ---- running commands ---- */
 
 bool swerex_running(const struct swerex_session *s, char id[LIMIT_ID + 1], uint64_t *from)
 {
@@ -155,14 +156,14 @@ bool swerex_running(const struct swerex_session *s, char id[LIMIT_ID + 1], uint6
     return true;
 }
 
-/* ---- what the engine tells ---- */
+/* ---- results from the engine ---- */
 
 struct json *swerex_observation(struct swerex *w, uint64_t end, struct err *e)
 {
     struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
     struct json *j = NULL;
     if (actions_line(w->actions, end, &line) < 0)
-        err_set(e, ERR_GONE, "the observation is not kept any more");
+        err_set(e, ERR_GONE, "the observation is no longer kept");
     else
         j = json_parse(buf_str(&line), e);
     buf_release(&line);
@@ -202,7 +203,7 @@ static struct swerex_run *by_action(const struct swerex *w, uint64_t id)
     return NULL;
 }
 
-/* The files that a new session is to source take too long. */
+/* The startup files of a new session take too long. */
 static void on_create_late(struct timer *t)
 {
     swerex_created(container_of(t, struct swerex_run, timer), NULL, true);
@@ -217,7 +218,7 @@ void swerex_run_started(struct swerex *w, const struct action *a)
             continue;
         x->from = a->from;
         memcpy(x->runs, a->command, sizeof(x->runs));
-        if (x->mode == RUN_CREATE) /* its shell is there from now on */
+        if (x->mode == RUN_CREATE) /* its shell exists from now on */
             timer_begin(w->en->loop, &x->timer, (int64_t)(x->timeout * 1000) + 1,
                         on_create_late);
         if (x->expect && !x->op && x->matched == SWEREX_NO_MATCH)
@@ -237,7 +238,7 @@ void swerex_run_ended(struct swerex *w, uint64_t cause, uint64_t end, const stru
     while ((x = by_action(w, cause))) {
         if (!end) {
             swerex_run_fail(x, e);
-        } else if (x->op && !goes_on(x)) { /* which may have more output */
+        } else if (x->op && !goes_on(x)) { /* the session may have more output */
             x->end = end;
             x->action = 0;
         } else {
@@ -265,7 +266,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
 
 static void submit(struct swerex_run *x);
 
-/* Is the line of this NOTE_DROPPED_INPUT the first one of x's command? */
+/* Does this NOTE_DROPPED_INPUT have the first line of x's command? */
 static bool is_dropped(const struct swerex_run *x, struct str note)
 {
     struct str command = buf_str(&x->command), line = str_cut(&command, '\n');
@@ -325,7 +326,7 @@ void swerex_run_follow(struct swerex_run *x, int64_t timeout_ms)
     session_wait(shell, x->op);
 }
 
-/* ---- what is asked ---- */
+/* ---- requests ---- */
 
 static struct json *message_of(const struct swerex_session *s, const char *action,
                                struct json *take_args)
@@ -382,8 +383,8 @@ static void submit(struct swerex_run *x)
 
 void swerex_run_start(struct swerex_run *x) { submit(x); }
 
-/* Types a line for the program that runs, from whose output `from` on nothing was told.
- */
+/* Types a line for the running program, whose output from `from` on was in no answer
+ * yet. */
 static void type(struct swerex_run *x, uint64_t from)
 {
     struct json *args = json_object();
@@ -439,7 +440,7 @@ static void run(struct req *r, struct swerex_session *s, const struct json *j,
     if (x->timeout > SWEREX_TIMEOUT_MAX_S)
         x->timeout = SWEREX_TIMEOUT_MAX_S;
     buf_adds(&x->error_msg, json_str(j, "error_msg", ""));
-    /* The shell is asked nothing by an empty line; its status is 0 after it. */
+    /* An empty line runs nothing; the status after it is 0. */
     buf_adds(&x->command,
              x->mode == RUN_PLAIN && str_trim(command).n == 0 ? STR(":") : command);
     begin(x);

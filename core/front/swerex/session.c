@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions by the names that clients give them. Each is a session of the engine; here is
- * what the engine does not know of it. The keeper has the same as "swerex/ENGINE", so
+ * Sessions by the names that clients give them. Each is a session of the engine; this
+ * file adds what the engine does not know. The keeper stores it as "swerex/ENGINE", so
  * that the next worker knows the names.
  */
 #include "front/swerex/own.h"
@@ -19,7 +19,7 @@
 
 enum { KEY_MAX = ACTION_SESSION_MAX + 16, ROWS = 24, COLS = 80 };
 
-/* Before bash reads the user's files; of a terminal without sequences. */
+/* Set before bash reads the user's files: a terminal without sequences. */
 static const char variables[] = "TERM=dumb";
 
 static const struct model_field create_fields[] = {
@@ -155,7 +155,7 @@ struct swerex_session *swerex_session_of(struct req *r, struct str name)
 
 /* ---- create ---- */
 
-/* May the engine call a session so? */
+/* Does the engine accept this name? */
 static bool is_plain(struct str name)
 {
     for (size_t i = 0; i < name.n; i++) {
@@ -167,7 +167,7 @@ static bool is_plain(struct str name)
     return name.n > 0 && name.n <= ACTION_SESSION_MAX;
 }
 
-/* The engine's name: the client's, if that can be one and is free. */
+/* Sets the engine's name: the client's, if the engine accepts it and it is free. */
 static void name_engine(struct swerex_session *s)
 {
     struct swerex *w = s->w;
@@ -181,7 +181,7 @@ static void name_engine(struct swerex_session *s)
     } while (session_find(w->en, str_of(s->engine)));
 }
 
-/* A path as `source` takes it; quotes would keep bash from expanding ~. */
+/* Appends a path for `source`; without quotes, which would keep bash from expanding ~. */
 static void put_source(struct buf *out, struct str path)
 {
     bool plain = path.n > 0;
@@ -200,10 +200,11 @@ static void put_command(struct buf *out, const struct json *sources)
     for (const struct json *v = json_first(sources); v; v = json_next(v))
         put_source(out, json_str_value(v, ""));
     if (out->n == 0)
-        buf_addc(out, ':'); /* its end is the first prompt */
+        buf_addc(out, ':'); /* a command that does nothing; its end shows the first
+                             * prompt */
 }
 
-/* The sandbox is ready: its user and directory are there. */
+/* Called when the sandbox is ready, with its user and directory. */
 static void on_ready(struct sandbox_wait *wait)
 {
     struct swerex_run *x = container_of(wait, struct swerex_run, ready);
@@ -274,7 +275,7 @@ void swerex_created(struct swerex_run *x, const struct err *e, bool late)
     forget(s);
 }
 
-/* The name that was closed first makes room. */
+/* Drops the session that was closed first, to make room. */
 static void forget_closed(struct swerex *w)
 {
     struct list *it, *tmp;
@@ -357,7 +358,7 @@ void swerex_close_session(struct req *r)
     json_free(j);
 }
 
-/* The names stay, so that who uses one is told why it does not work. */
+/* The names stay, so that a later request gets the reason for its failure. */
 void swerex_close(struct req *r)
 {
     struct swerex *w = req_arg(r);

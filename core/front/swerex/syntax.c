@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * May bash parse a command? bash itself says so, in a process of its own that reads the
- * text and runs nothing (bash -n), before any line of it is run. That is most of the time
- * of a short command, so a text of plain words is not asked about.
+ * Can bash parse a command? A separate bash (bash -n) reads the text and runs nothing,
+ * before any line of it is run. That takes most of the time of a short command, so a text
+ * of plain words is not checked.
  */
 #include "front/swerex/own.h"
 
@@ -43,7 +43,7 @@ static size_t plain_word(struct str s)
     return i;
 }
 
-/* Words that mean something to the parser where a command begins. */
+/* Is word reserved where a command begins? */
 static bool is_reserved(struct str word)
 {
     static const char *const words[] = {"if",     "then", "else", "elif",     "fi",
@@ -57,7 +57,8 @@ static bool is_reserved(struct str word)
     return false;
 }
 
-/* The operator that s begins with: "&&", "||", "|" or ";"; 0: none. */
+/* Returns the length of the operator at the start of s, "&&", "||", "|" or ";"; 0 if
+ * none. */
 static size_t operator_at(struct str s)
 {
     if (str_starts(s, STR("&&")) || str_starts(s, STR("||")))
@@ -161,5 +162,6 @@ void swerex_check_syntax(struct swerex_run *x)
     if (x->syntax)
         timer_begin(x->w->en->loop, &x->timer, SYNTAX_MS, on_late);
     else
-        swerex_run_start(x); /* the shell says what is wrong, after what is before it */
+        swerex_run_start(x); /* the shell reports the error after running what precedes
+                              * it */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output from spools, and the answers that have it. A short one is answered at once; a
- * longer one is sent as it is read, in pieces, at the client's pace.
+ * Output from spools, and answers with it. Short output is answered at once; longer
+ * output is sent in pieces as it is read, at the client's pace.
  */
 #include "front/swerex/own.h"
 
@@ -15,7 +15,7 @@
 
 enum {
     CHUNK = 64 << 10,  /* bytes that are read at once */
-    SHORT = 512 << 10, /* bytes of output that are answered at once */
+    SHORT = 512 << 10, /* bytes of output up to which the answer is sent at once */
     PIECE = 256 << 10, /* bytes of output that are read in one turn */
     PENDING_MAX = 8 << 20,
     PARTS_MAX = 2,
@@ -72,7 +72,7 @@ static const struct keep_stream *stream_of(const struct swerex_text *t, int *fd)
     return v.stream;
 }
 
-/* Reads what one range has next into chunk. Returns how much; the range moves on. */
+/* Reads the next bytes of a range into chunk and advances it. Returns their number. */
 static size_t read_some(struct swerex_text *t, struct spool_range *range, char *chunk,
                         size_t size)
 {
@@ -92,7 +92,8 @@ static size_t read_some(struct swerex_text *t, struct spool_range *range, char *
     return n;
 }
 
-/* Output that is no terminal's: text, without what may go on in the next piece. */
+/* Appends output that is not a terminal's, as text; hold keeps what may continue in the
+ * next piece. */
 static void put_plain(struct buf *hold, struct str bytes, bool last, struct buf *out)
 {
     buf_adds(hold, bytes);
@@ -101,7 +102,7 @@ static void put_plain(struct buf *hold, struct str bytes, bool last, struct buf 
     buf_consume(hold, n);
 }
 
-/* Appends the next of at most `most` bytes. Returns true when that was all. */
+/* Appends at most the next `most` bytes. Returns true when the text is complete. */
 static bool swerex_text_step(struct swerex_text *t, size_t most, struct buf *out)
 {
     NOT_ZEROED char chunk[CHUNK];
@@ -147,9 +148,10 @@ struct long_answer {
     struct swerex_text text[PARTS_MAX]; /* owned */
     char *before[PARTS_MAX], *after;    /* owned */
     unsigned n, at;
-    bool begun, whole; /* the part's `before` is in pending; all of the answer is */
+    bool begun, whole; /* begun: pending has the part's `before`; whole: and the end of
+                        * the answer */
     uint64_t gone;
-    struct buf pending; /* owned: JSON that was not sent */
+    struct buf pending; /* owned: JSON that has not been sent */
     struct task step;
 };
 
@@ -195,7 +197,7 @@ static void fill(struct long_answer *l, size_t most)
     l->begun = false;
     if (++l->at < l->n)
         return;
-    if (l->gone > 0) /* which clients leave unread, and people find */
+    if (l->gone > 0) /* a field that clients ignore, for people */
         buf_addf(&l->pending, ",\"lost_bytes\":%llu", (unsigned long long)l->gone);
     buf_addz(&l->pending, l->after);
     l->whole = true;
@@ -208,7 +210,7 @@ static void on_step(struct task *t)
         fill(l, PIECE);
     buf_consume(&l->pending, req_send(l->r, buf_str(&l->pending)));
     if (l->pending.n > 0)
-        return; /* on_room follows */
+        return; /* on_room continues */
     if (l->whole) {
         struct req *r = l->r;
         long_bury(l);

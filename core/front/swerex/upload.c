@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * POST /upload: a form with `file`, `target_path` and `unzip`, in this order (swe-rex,
- * src/swerex/runtime/remote.py). Where the file is to go is known after its bytes, so a
- * helper stages them as they come (put.c).
+ * src/swerex/runtime/remote.py). The target arrives after the bytes, so a helper stages
+ * these as they arrive (put.c).
  */
 #include "front/swerex/own.h"
 
@@ -23,7 +23,7 @@ struct swerex_form {
     struct swerex_put *put; /* owned until it goes */
     enum field in;
     bool has_file, has_target;
-    bool plain;            /* a part `file` is a text */
+    bool plain;            /* the part `file` is a text */
     int unzip;             /* 1 or 0; -1: it is neither true nor false */
     char given[UNZIP_MAX]; /* the beginning of that text */
 };
@@ -36,7 +36,7 @@ static void form_free(void *arg)
     free(f);
 }
 
-/* 1 or 0; -1: it is neither true nor false. */
+/* Returns 1 or 0; -1 if text is neither true nor false. */
 static int truth(struct str text)
 {
     static const char *const words[2][6] = {{"false", "0", "no", "off", "f", "n"},
@@ -82,7 +82,7 @@ static int on_text(void *arg, struct str bytes, struct err *e)
     }
     buf_reset(path);
     if (bytes.n > TARGET_MAX || buf_adds(path, bytes) < 0 || str_chr(bytes, 0) >= 0)
-        return err_set(e, ERR_INVALID, "target_path is no path of at most %d bytes",
+        return err_set(e, ERR_INVALID, "target_path is not a path of at most %d bytes",
                        TARGET_MAX);
     return 0;
 }
@@ -95,7 +95,7 @@ static int on_end(void *arg, struct err *e)
     return err_set(e, ERR_INVALID, "the form is not complete");
 }
 
-/* Each part that is wrong, as FastAPI lists them. */
+/* Returns the errors of all wrong parts, as FastAPI lists them. */
 static struct json *errors_of(const struct swerex_form *f)
 {
     static const char missing[] = "Field required";
@@ -137,7 +137,7 @@ static void on_done(struct req *r, void *arg, struct str result)
     (void)result;
     f->put = NULL;
     p->unzip = f->unzip > 0;
-    /* As shutil.move does it with a file of this name (docs.python.org). */
+    /* As shutil.move does with a file of this name (docs.python.org). */
     p->name = p->unzip ? NULL : "temp_file_transfer";
     swerex_put_own(p, r);
     swerex_put_go(p);

@@ -27,8 +27,8 @@ void swerex_put_json(struct buf *out, struct str s)
     buf_adds(out, str_sub(s, plain, s.n));
 }
 
-/* Has the character a printable form, as Python's str.isprintable()? Of the rare ones
- * that have none only separators and formats of the general blocks are known. */
+/* Is the character printable, as by Python's str.isprintable()? Of the rare ones that are
+ * not, only separators and formats of the general blocks are known here. */
 static bool is_printable(uint32_t c)
 {
     return c >= 0x20 && c != 0x7f && !(c >= 0x80 && c <= 0xa0) && c != 0xad &&
