@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A watched session. The feed is there while somebody watches or drives: its picture is
- * made of the kept output when the first viewer comes, and shared by all.
+ * A watched session. Its feed exists while somebody watches or drives: the picture is
+ * made of the kept output when the first viewer connects, and shared by all.
  *
  * One person drives at a time. A driver is attached (session_attach), so that the shell
- * has a prompt and an echo; who only watches changes nothing.
+ * has a prompt and an echo; watching changes nothing.
  */
 #include "front/terminal/own.h"
 
@@ -73,7 +73,7 @@ static struct piece *add_piece(struct feed *f, struct str bytes, uint64_t end)
     return x;
 }
 
-/* Takes the session's size over, from here on. */
+/* Uses the session's current size from here on. */
 static void check_size(struct feed *f)
 {
     struct session *s = feed_session(f);
@@ -169,7 +169,7 @@ static void on_hold(struct timer *t)
         op_pump(f->op);
 }
 
-/* Viewers who come back go on from here. */
+/* Output reached the place where returning viewers continue. */
 static void at_split(struct feed *f)
 {
     struct list *it, *tmp;
@@ -191,7 +191,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     struct session_view view;
     size_t most = bytes.n;
     (void)stream;
-    /* Marks that are left out were at the split: these bytes come after it. */
+    /* Marks were left out at the split: these bytes are after it. */
     if (f->split && offset >= f->split)
         at_split(f);
     if (!f->left)
@@ -200,7 +200,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
         bytes.n = TERMINAL_FRAME;
     if (f->split > offset && f->split < offset + bytes.n)
         bytes.n = (size_t)(f->split - offset);
-    /* What is cut by a mark of the shell, or waited long enough, has no more to come. */
+    /* Bytes cut by a mark of the shell, or held back long enough, are complete. */
     bool again = f->left && offset == f->left_at && bytes.n == f->left;
     session_view(op->session, &view);
     bool last = (f->release && again) || offset + bytes.n == f->split ||
@@ -209,7 +209,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     f->at = offset + used;
     f->left_at = f->at;
     f->left = used < bytes.n ? bytes.n - used : 0;
-    /* The echo of a key is no beginning of what a program writes. */
+    /* The echo of a key is not the beginning of a program's output. */
     f->release = f->left == 1 && !again && f->typed && bytes.p[used] == f->typed;
     f->typed = 0;
     if (!f->left || f->release)
@@ -230,7 +230,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     return used;
 }
 
-/* Output is about to come, or marks that are left out: `at` is behind both. */
+/* Called before output and before marks that are left out: `at` is after both. */
 static bool on_ask(struct op *op)
 {
     struct feed *f = op->owner;
@@ -279,7 +279,7 @@ static void on_task(struct task *task)
         at_split(f);
     if (feed_ready(f) && !f->left)
         check_size(f);
-    /* A program may write faster than a picture is made: people see what comes now. */
+    /* A program may write faster than a picture is made: skip to the newest output. */
     if (feed_ready(f) && f->op)
         f->op->behind_max = TERMINAL_REBUILD;
     check_state(f);
@@ -373,7 +373,7 @@ void feed_join(struct feed *f, struct watcher *v)
     if (v->since == f->at && !f->left && feed_ready(f)) {
         v->behind = false;
     } else if (f->split == v->since && f->at < f->split) {
-        return; /* the piece that begins there is still to come: see viewer_pump */
+        return; /* the piece that begins there does not exist yet: see viewer_pump */
     }
     list_each (it, tmp, &f->pieces) {
         if (list_entry(it, struct piece, node)->end == v->since) {
@@ -462,7 +462,7 @@ static void on_attach_note(struct op *op, enum note_kind kind, const char *text,
         viewer_typing(f->driver);
 }
 
-/* The shell ended, or the session. */
+/* Called when the shell or the session ended. */
 static void on_attach_done(struct op *op)
 {
     struct feed *f = op->owner;

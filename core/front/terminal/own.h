@@ -23,10 +23,10 @@
 #include "term/picture.h"
 
 enum {
-    TERMINAL_WINDOW = 256 << 10, /* bytes that may be unacknowledged, or are kept */
+    TERMINAL_WINDOW = 256 << 10, /* bytes that may be unacknowledged, and that are kept */
     TERMINAL_FRAME = 16 << 10,   /* bytes of a session in one frame */
     TERMINAL_INPUT = 64 << 10,   /* of one frame of a client */
-    TERMINAL_REBUILD = 4 << 20,  /* of kept output that a new picture is made of */
+    TERMINAL_REBUILD = 4 << 20,  /* bytes of kept output for a new picture */
     TERMINAL_VIEWERS = 64,
     TERMINAL_NAME = 40,     /* bytes of a viewer's name */
     TERMINAL_OUT = 8 << 20, /* a picture of the largest screen */
@@ -63,24 +63,24 @@ struct feed {
     struct list node;
     struct terminal *t;
     char session[ACTION_SESSION_MAX + 1];
-    struct op *op;       /* borrowed from the session; NULL: that is gone */
+    struct op *op;       /* borrowed from the session; NULL: the session is gone */
     struct picture *pic; /* owned */
     struct list pieces;  /* owned */
     size_t bytes;        /* of them */
-    uint64_t at;         /* output that the picture has */
-    uint64_t first;      /* what it began with */
-    uint64_t target;     /* viewers wait until `at` has come here */
-    uint64_t split;      /* a piece ends here, for a viewer who comes back */
-    uint64_t left_at;    /* what was held back of the last output, */
-    size_t left;         /* and how much */
-    struct timer hold;   /* how long that waits while somebody types */
-    bool release;        /* what is held back goes out, unless more came */
-    char typed;          /* the newest key of who drives, if it was one byte; else 0 */
+    uint64_t at;         /* the picture has the output up to here */
+    uint64_t first;      /* and from here */
+    uint64_t target;     /* viewers wait until `at` reaches this */
+    uint64_t split;      /* a piece ends here, for a returning viewer */
+    uint64_t left_at;    /* bytes of the last output that are held back: their offset */
+    size_t left;         /* and their number */
+    struct timer hold;   /* ends the wait of these bytes while somebody types */
+    bool release;        /* these bytes are sent, unless more arrived */
+    char typed;          /* the driver's newest key, if it was one byte; else 0 */
     int rows, cols; /* of the session, as last seen */
     char size_by[24];
     struct list viewers;
     struct task task;
-    struct buf state; /* owned: what was last said of the session */
+    struct buf state; /* owned: the state last sent to viewers */
     /* Who drives. */
     struct watcher *driver; /* NULL: nobody, or away */
     bool leased;            /* somebody drives; without driver, until `lapse` */
@@ -94,35 +94,35 @@ struct replay;
 struct watcher {
     struct list node; /* in feed.viewers, or terminal.strangers */
     struct terminal *t;
-    struct feed *feed; /* NULL: the first message has not come, or it is over */
+    struct feed *feed; /* NULL: no first message yet, or the link has ended */
     struct ws ws;
     struct guest guest;
     struct timer first; /* the time for the first message */
     char session[ACTION_SESSION_MAX + 1], id[24], name[TERMINAL_NAME + 1];
     char token[TERMINAL_TOKEN + 1];
-    int rows, cols; /* the last size that was said, 0: only in hello */
+    int rows, cols; /* the last size sent, 0: only in hello */
     bool begun, with_key, over, full;
-    bool live;         /* it has a picture, or goes on from one */
+    bool live;         /* it has a picture, or continues from one */
     bool behind;       /* it needs a picture */
     bool unpainted;    /* a picture was sent and is not acknowledged */
-    struct list *next; /* the next piece; NULL: the one that comes next */
+    struct list *next; /* the next piece to send; NULL: the next new one */
     uint64_t since, sent, acked;
-    int viewers;      /* that it was told of */
-    struct buf said;  /* owned: texts that had no room */
-    struct buf input; /* owned: what the session had no room for */
-    uint64_t typed;   /* bytes that the log does not have */
+    int viewers;      /* the last number sent to it */
+    struct buf said;  /* owned: messages that had no room yet */
+    struct buf input; /* owned: input that the session had no room for yet */
+    uint64_t typed;   /* bytes typed that are not logged yet */
     struct timer log;
     struct replay *replay; /* owned */
 };
 
 /* ---- front.c ---- */
 extern const struct http_front terminal_bare;
-/* Writes an event about what v did: extras gets viewer; taken. */
+/* Writes an event about a viewer's act. Adds viewer to extras, which is taken. */
 void terminal_note(struct feed *f, const char *name, const char *viewer,
                    struct json *extras);
 /*
- * Hides secrets in output and appends its plain form; last: nothing follows. Returns how
- * many bytes were taken, less what may be the beginning of a secret.
+ * Hides secrets in output and appends its plain form; last: nothing follows. Returns the
+ * number of bytes taken, without those that may begin a secret.
  */
 size_t terminal_take(struct terminal *t, struct picture *pic, struct str bytes, bool last,
                      struct buf *out);
@@ -131,16 +131,17 @@ bool terminal_secret(void *arg, struct str text, size_t *at, size_t *n);
 void terminal_put_u64(struct buf *out, char kind, uint64_t n);
 
 /* ---- feed.c ---- */
-/* The feed of the session, which is made if there is none; NULL and *e. */
+/* Returns the feed of the session, and makes it if there is none. Returns NULL and sets
+ * *e on errors. */
 struct feed *feed_of(struct terminal *t, struct session *s, uint64_t since);
 void feed_join(struct feed *f, struct watcher *v);
-/* The viewer leaves; the feed may end with it. */
+/* Removes the viewer; the feed ends if nobody else watches or drives. */
 void feed_leave(struct feed *f, struct watcher *v);
-/* Has the picture come to where viewers may begin? */
+/* Has the picture reached the place where viewers may begin? */
 bool feed_ready(const struct feed *f);
 struct session *feed_session(const struct feed *f);
 void feed_hello(struct feed *f, struct watcher *v, struct json *hello);
-/* All sessions: {"sessions":[{"session","state",…}]}. The caller owns it. */
+/* Lists all sessions: {"sessions":[{"session","state",…}]}. The caller owns it. */
 struct json *feed_list(struct terminal *t);
 int feed_drive(struct feed *f, struct watcher *v, bool steal, struct err *e);
 void feed_give_back(struct feed *f, const char *what);
@@ -151,15 +152,15 @@ void viewer_open(struct terminal *t, struct req *r);
 void viewer_say(struct watcher *v, struct json *take);
 void viewer_pump(struct watcher *v);
 void viewer_typing(struct watcher *v);
-/* Says why, and closes the link. */
+/* Sends why, then closes the link. */
 void viewer_bye(struct watcher *v, const char *why, int status);
 void viewer_shut(struct watcher *v, enum ws_code code, struct str reason);
-/* Writes into the log how much was typed. */
+/* Logs the number of bytes typed. */
 void viewer_log_input(struct watcher *v);
 
 /* ---- replay.c ---- */
-/* Begins to send what was written from there on, up to what v has been sent; then, if it
- * is wanted, a picture. */
+/* Begins to send the output from `from` up to what v has already been sent; then, if
+ * wanted, a picture. */
 void replay_begin(struct watcher *v, uint64_t from, bool picture);
 void replay_pump(struct watcher *v);
 void replay_end(struct watcher *v);

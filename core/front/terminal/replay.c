@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Older output for one viewer's scroll-back: frames 03, at most TERMINAL_WINDOW of it,
- * and one without bytes at the end. It has a picture of its own, which begins empty.
+ * Older output for one viewer's scroll-back: frames 03 with at most TERMINAL_WINDOW bytes
+ * of output, then one without bytes. It uses its own picture, which begins empty.
  */
 #include "front/terminal/own.h"
 
@@ -15,7 +15,7 @@ struct replay {
     struct picture *pic; /* owned */
     uint64_t at, to;
     struct task over;
-    bool picture; /* is wanted at the end */
+    bool picture; /* a picture is wanted at the end */
 };
 
 static bool send_part(struct replay *x, struct str bytes)
@@ -35,7 +35,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     size_t given = bytes.n;
     (void)stream;
     if (offset < x->to && ws_queued(&x->v->ws) > x->v->ws.s.low)
-        return 0; /* until on_room */
+        return 0; /* continues in on_room */
     if (bytes.n > TERMINAL_FRAME)
         bytes.n = TERMINAL_FRAME;
     bytes.n = offset >= x->to            ? 0
@@ -53,7 +53,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     return used;
 }
 
-/* Output is about to come, or marks that are left out: the cursor is behind both then. */
+/* Called before output and before marks that are left out: the cursor is after both. */
 static bool on_ask(struct op *op)
 {
     struct replay *x = op->owner;

@@ -2,11 +2,11 @@
 /*
  * One connection.
  *
- *   first message ─▶ hello ─▶ picture, or what follows `since` ─▶ pieces …
+ *   first message ─▶ hello ─▶ picture, or output after `since` ─▶ pieces …
  *
- * A viewer who is more than TERMINAL_WINDOW behind has lost the piece that comes next,
- * and gets a picture of now instead; it is sent when the one before is acknowledged. So a
- * viewer costs the text of its own messages, and one picture on its way at most.
+ * A viewer who is more than TERMINAL_WINDOW behind misses its next piece and gets a
+ * picture of the current screen instead, once the previous one is acknowledged. So a
+ * viewer costs the text of its own messages, and at most one unread picture.
  */
 #include "front/terminal/own.h"
 
@@ -84,7 +84,7 @@ void viewer_say(struct watcher *v, struct json *take)
     json_print(&b, take);
     json_free(take);
     if (v->begun && v->said.n + b.n + 1 > SAID_MAX) {
-        ws_close(&v->ws, WS_POLICY, STR("what is said to you is not read"));
+        ws_close(&v->ws, WS_POLICY, STR("messages to this client are not read"));
     } else if (v->begun) {
         buf_adds(&v->said, buf_str(&b));
         buf_addc(&v->said, '\n');
@@ -133,7 +133,7 @@ static bool send_size(struct watcher *v, int rows, int cols, const char *by)
     return !v->full;
 }
 
-/* The screen as it is now. */
+/* Sends the current screen. */
 static bool send_picture(struct watcher *v)
 {
     struct feed *f = v->feed;
@@ -175,7 +175,7 @@ static bool send_gap(struct watcher *v, const struct piece *x)
     return !v->full;
 }
 
-/* Bytes of pieces that follow each other, in one frame. */
+/* Sends the bytes of successive pieces in one frame. */
 static bool send_bytes(struct watcher *v)
 {
     struct buf b = BUF_INIT(TERMINAL_OUT - WS_OUT_MIN);
@@ -213,7 +213,7 @@ void viewer_pump(struct watcher *v)
             if (!send_gap(v, x))
                 return;
         } else if (x->kind == PIECE_SIZE) {
-            /* Terminals wrap lines anew in ways of their own: a picture follows. */
+            /* Each terminal rewraps lines in its own way: a picture follows. */
             bool sent = send_size(v, x->rows, x->cols, x->by);
             v->next = NULL;
             v->behind = true;
@@ -246,7 +246,8 @@ static void on_log(struct timer *t)
     viewer_log_input(container_of(t, struct watcher, log));
 }
 
-/* A shell that starts would lose what is typed: it waits for the first prompt. */
+/* Is the shell starting? It would lose input, which therefore waits for the first
+ * prompt. */
 static bool starts(const struct session *s)
 {
     struct json *j = session_json(s);
@@ -268,7 +269,7 @@ void viewer_typing(struct watcher *v)
         if (!timer_active(&v->log))
             timer_begin(v->t->en->loop, &v->log, LOG_MS, on_log);
     } else {
-        ws_pause(&v->ws); /* until the session has room */
+        ws_pause(&v->ws); /* resumes when the session has room */
         return;
     }
     ws_resume(&v->ws);
@@ -278,10 +279,10 @@ static void take_input(struct watcher *v, struct str bytes)
 {
     struct err e = ERR_INIT;
     if (bytes.n == 0 || bytes.p[0] != 0) {
-        err_set(&e, ERR_INVALID, "a binary message is 00 and what is typed");
+        err_set(&e, ERR_INVALID, "a binary message is 00 and the input");
         say_error(v, &e);
     } else if (v->feed->driver != v) {
-        err_set(&e, ERR_DENIED, "only who drives may type; send {\"drive\":true}");
+        err_set(&e, ERR_DENIED, "only the driver may type; send {\"drive\":true}");
         say_error(v, &e);
     } else if (bytes.n > 1) {
         engine_touch(v->t->en);
@@ -297,7 +298,7 @@ static int may_drive(const struct watcher *v, struct err *e)
 {
     return v->guest.right == RIGHT_USE
                ? 0
-               : err_set(e, ERR_DENIED, "who may only view cannot drive");
+               : err_set(e, ERR_DENIED, "this key or login may only view");
 }
 
 static int take_drive(struct watcher *v, const struct json *m, struct err *e)
@@ -320,7 +321,7 @@ static int take_resize(struct watcher *v, const struct json *q, struct err *e)
     if (json_want_int(q, "rows", &rows, e) < 0 || json_want_int(q, "cols", &cols, e) < 0)
         return -1;
     if (v->feed->driver != v)
-        return err_set(e, ERR_DENIED, "only who drives may change the size");
+        return err_set(e, ERR_DENIED, "only the driver may change the size");
     if (rows < 1 || rows > PICTURE_ROWS_MAX || cols < 2 || cols > PICTURE_COLS_MAX)
         return err_set(e, ERR_INVALID,
                        "a terminal here has 1 to %d rows and 2 to %d "
@@ -373,7 +374,7 @@ static int take_object(struct watcher *v, const struct json *m, struct err *e)
                    "a message has a member \"drive\", \"resize\", \"ack\" or \"since\"");
 }
 
-/* The session that is asked for; a driver's is made if there is none. */
+/* Returns the session of the request; for a driver, makes it if there is none. */
 static struct session *find_session(const struct watcher *v, bool make, struct err *e)
 {
     struct engine *en = v->t->en;
@@ -484,7 +485,7 @@ static void on_close(struct ws *w, int code, struct str reason)
 static void on_late(struct timer *t)
 {
     ws_close(&container_of(t, struct watcher, first)->ws, WS_POLICY,
-             STR("the first message did not come"));
+             STR("the first message did not arrive"));
 }
 
 /* ---- the handshake ---- */
@@ -523,7 +524,7 @@ void viewer_open(struct terminal *t, struct req *r)
     if (t->closed || t->nviewers >= TERMINAL_VIEWERS ||
         (!keyed && t->without_key >= LIMIT_WS_WITHOUT_KEY)) {
         req_header_add(r, "Retry-After", "1");
-        terminal_bare.fail(r, 503, "too many watch terminals already");
+        terminal_bare.fail(r, 503, "too many people watch terminals already");
         return;
     }
     struct watcher *v = xnew(struct watcher);
