@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bodies that become files. A whole body goes to its helper as it is. A form is cut into
- * frames (file/fileact.h, receive_all): those that the helper has no room for wait in
+ * Bodies that become files. A whole body goes to its helper unchanged. A form is cut into
+ * frames (file/fileact.h, receive_all): frames that the helper has no room for wait in
  * `out`, and no more of the body is read until it is empty.
  */
 #include "front/transfer/own.h"
@@ -11,8 +11,9 @@
 #include <stdlib.h>
 
 enum {
-    PIECE = 16 << 10,  /* of the body, for the form's reader */
-    OUT_MAX = 1 << 20, /* frames of one piece: a byte each, at worst, and text parts */
+    PIECE = 16 << 10,  /* bytes of the body, for the form's reader */
+    OUT_MAX = 1 << 20, /* frames of one piece: of one byte each, at worst, and text
+                        * parts */
     FRAME_HEAD = 8
 };
 
@@ -25,9 +26,9 @@ struct transfer_body {
     char *border;            /* owned; NULL: none */
     struct buf out, text;
     enum transfer_part part;
-    bool whole;   /* the body has come */
+    bool whole;   /* the whole body has arrived */
     bool stopped; /* the helper's input has been ended */
-    struct err e; /* why the form is refused; the rest of it is passed over */
+    struct err e; /* why the form is refused; its rest is skipped */
 };
 
 void body_free(struct transfer_body *b)
@@ -78,13 +79,13 @@ void transfer_take(struct req *r, const struct transfer_ask *q)
 
 /* ---- frames ---- */
 
-/* Hands over what the helper has room for. */
+/* Passes on as much as the helper has room for. */
 static void flush(struct transfer_body *b)
 {
     struct transfer_call *t = b->t;
     while (t->f && b->out.n > 0) {
         size_t room = fileact_room(t->f), n = b->out.n < room ? b->out.n : room;
-        if (n == 0) { /* nothing was refused, so room would not be reported */
+        if (n == 0) { /* the helper refused nothing, so it would not report room */
             fileact_want_room(t->f);
             return;
         }
@@ -102,7 +103,7 @@ static void put_frame(struct transfer_body *b, struct str bytes)
     buf_adds(&b->out, bytes);
 }
 
-/* The form is over, or refused: the helper ends after what it has. */
+/* The form has ended or is refused: the helper ends after the frames that it has. */
 static void stop(struct transfer_body *b)
 {
     if (b->t->f && !b->stopped && b->out.n == 0) {
@@ -111,7 +112,7 @@ static void stop(struct transfer_body *b)
     }
 }
 
-/* Answers when body and helper are over. */
+/* Answers when both the body and the helper have ended. */
 static void answer(struct transfer_body *b)
 {
     struct transfer_call *t = b->t;
@@ -140,7 +141,7 @@ static int on_file(struct transfer_body *b, struct json *args, struct err *e)
     if (!b->t->f && transfer_start(b->t, &b->ask, args, true, false, e) < 0)
         rc = -1;
     if (rc == 0 && json_print(&text, args) < 0)
-        rc = err_set(e, ERR_LIMIT, "what is said of the file is longer than %d bytes",
+        rc = err_set(e, ERR_LIMIT, "the description of the file is longer than %d bytes",
                      TRANSFER_TEXT_MAX);
     if (rc == 0)
         put_frame(b, buf_str(&text));
@@ -192,7 +193,7 @@ static size_t on_form(struct req *r, struct str bytes, void *owner)
     while (!b->e.code && rest.n > 0) {
         flush(b);
         if (b->out.n > 0)
-            return bytes.n - rest.n; /* until body_room */
+            return bytes.n - rest.n; /* continues in body_room */
         struct str piece = str_sub(rest, 0, PIECE);
         struct err e = ERR_INIT;
         if (multipart_feed(b->parts, piece, &e) < 0)
@@ -259,7 +260,7 @@ bool body_ended(struct transfer_call *t, struct str result, const struct err *e)
     if (b->whole)
         answer(b);
     else
-        req_body_more(t->req); /* the rest of it is passed over */
+        req_body_more(t->req); /* the rest is skipped */
     return true;
 }
 
@@ -269,7 +270,7 @@ bool body_gone(struct transfer_call *t)
     if (!b)
         return false;
     buf_reset(&b->out);
-    stop(b); /* the helper removes what is half */
+    stop(b); /* the helper removes incomplete files */
     if (!t->f)
         transfer_bury(t);
     return true;

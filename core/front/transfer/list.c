@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A folder as a whole, page by page, in the words of a front-end. */
+/* Lists a whole folder, page by page, in the form of a front-end. */
 #include "front/transfer/transfer.h"
 
 #include "base/xalloc.h"
@@ -15,7 +15,7 @@ struct transfer_listing {
     struct buf out;    /* owned: the answer */
     struct json *args; /* owned */
     bool any;
-    bool moved; /* the next page has all of it */
+    bool moved; /* it was moved to the next page */
 };
 
 static void listing_free(void *arg)

@@ -2,7 +2,7 @@
 /*
  * What the files of this room share.
  *
- *   transfer.c  a request and its helper; what is looked at, and what is sent
+ *   transfer.c  a request and its helper; reading about files, and sending them
  *   list.c      a folder, page by page
  *   body.c      bodies that become files: whole ones, and forms
  */
@@ -20,20 +20,20 @@ struct transfer_body; /* of a form */
 struct transfer_call {
     struct loop *loop;
     struct req *req;   /* NULL: it is gone */
-    struct fileact *f; /* NULL: it has not begun, or is over */
+    struct fileact *f; /* NULL: not begun, or over */
     const struct transfer_words *words;
     const struct transfer_form *form;
     const char *type;
     struct files_log log;
     void *arg;
     void (*free)(void *arg);
-    struct transfer_body *body; /* owned; NULL: it is not a form */
-    bool sends;                 /* a line about a file comes first */
+    struct transfer_body *body; /* owned; NULL: not a form */
+    bool sends;                 /* the helper first sends a line about the file */
     bool begun;                 /* the answer has */
-    bool over;                  /* r was answered; the helper's end is waited for */
+    bool over;                  /* r was answered; waits for the end of the helper */
 };
 
-/* One for r, which it follows until it is gone. */
+/* Makes a call for r and becomes its owner. */
 struct transfer_call *transfer_new(struct req *r, const struct transfer_ask *q);
 /* Starts the helper; args: for the log. Returns -1 and sets *e. */
 int transfer_start(struct transfer_call *t, const struct transfer_ask *q,
@@ -48,11 +48,12 @@ void transfer_bury(struct transfer_call *t);
 
 /* The helper has room again. */
 void body_room(struct transfer_call *t);
-/* The helper is over before the body is. Returns false: it is not a form. */
+/* The helper ended before the body. Returns false if the body is not a form. */
 bool body_ended(struct transfer_call *t, struct str result, const struct err *e);
-/* The client is gone: the helper ends by itself. Returns false: it is not a form. */
+/* The client disconnected: the helper ends by itself. Returns false if the body is not a
+ * form. */
 bool body_gone(struct transfer_call *t);
-/* The action was cancelled. Returns false: it is not a form. */
+/* The action was cancelled. Returns false if the body is not a form. */
 bool body_cancel(struct transfer_call *t, const struct err *e);
 void body_free(struct transfer_body *b);
 

@@ -100,7 +100,7 @@ static void on_done(void *arg, struct str result, const struct err *e)
     }
 }
 
-/* The answer is another one than the file; the helper's bytes are dropped. */
+/* Answers with something other than the file; the helper's bytes are dropped. */
 static void answer_instead(struct transfer_call *t, const struct err *e, uint64_t size)
 {
     struct req *r = t->req;
@@ -161,7 +161,7 @@ static void begin_file(struct transfer_call *t, const struct json *about, int64_
     }
 }
 
-/* Answers the head by the line about the file. Returns the bytes of the line. */
+/* Begins the answer from the line about the file. Returns the length of the line. */
 static size_t begin_send(struct transfer_call *t, struct str bytes)
 {
     struct str rest = bytes, line = str_cut(&rest, '\n');
@@ -247,7 +247,7 @@ int transfer_start(struct transfer_call *t, const struct transfer_ask *q,
     return files_start(q->en->actions, &ask, &events, t, &t->f, e);
 }
 
-/* ---- what is looked at, and what is sent ---- */
+/* ---- reading about files, and sending them ---- */
 
 static void start(struct req *r, const struct transfer_ask *q, bool output)
 {
@@ -276,7 +276,7 @@ void transfer_path(struct json *args, const char *name, struct str path)
     buf_release(&b);
 }
 
-/* One of bytes=FROM-, bytes=FROM-TO and bytes=-SUFFIX. Returns -1 if it is none. */
+/* Reads bytes=FROM-, bytes=FROM-TO or bytes=-SUFFIX. Returns -1 if s is none of these. */
 static int read_range(struct str s, struct json *args)
 {
     struct str to = s, from = str_cut(&to, '-');
@@ -293,7 +293,7 @@ static int read_range(struct str s, struct json *args)
     if (from.n == 0 && b > 0)
         json_put_int(args, "suffix", (int64_t)b);
     else if (from.n == 0)
-        json_put_int(args, "offset", (int64_t)1 << 52); /* nothing: not satisfiable */
+        json_put_int(args, "offset", (int64_t)1 << 52); /* no bytes: not satisfiable */
     else
         json_put_int(args, "offset", (int64_t)a);
     if (from.n > 0 && to.n > 0)
@@ -314,6 +314,6 @@ int transfer_range(const struct req *r, struct json *args)
     if (same.n >= 2 && same.p[0] == '"')
         json_put_str(args, "etag", str_sub(same, 1, same.n - 2));
     else if (same.n > 0)
-        json_put_z(args, "etag", "-"); /* a date: it may be another file */
+        json_put_z(args, "etag", "-"); /* a date: the file may have changed */
     return 1;
 }

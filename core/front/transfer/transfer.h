@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests that a helper of core/file serves: what only looks at files, files that go
- * out, and bodies that become files, as a whole or in parts of a form. The bytes are in
- * no log and not in memory: they go from the request to the helper and back as both keep
- * up. With ask.source, what is sent, received or removed is an action in the log
+ * Requests that a helper of core/file serves: reading about files, sending files, and
+ * storing bodies as files, whole or from parts of a form. The bytes are neither logged
+ * nor collected in memory: they pass between request and helper at the pace of the slower
+ * one. With ask.source, sending, receiving or removing is an action in the log
  * (action/files.h): its arguments and its end, not the bytes. A form is one action, with
- * the arguments of its first file; its end has all of them.
+ * the arguments of its first file; its end lists all files.
  *
  *   request ─▶ transfer_look ─────────────▶ done or fail answer it
  *           ─▶ transfer_send ─▶ head ─▶ bytes of the file, or 304
  *           ─▶ transfer_take ─▶ the body, one file ──────▶ done or fail
  *           ─▶ transfer_form ─▶ part, text, end ─▶ files ─▶ done or fail
  *
- * A client that goes, or a cancelled action, ends its helper, and nothing half is left.
+ * If the client disconnects or the action is cancelled, the helper ends and leaves
+ * nothing incomplete.
  */
 #ifndef OD_FRONT_TRANSFER_TRANSFER_H
 #define OD_FRONT_TRANSFER_TRANSFER_H
@@ -24,20 +25,21 @@
 
 struct engine;
 
-/* How a front-end answers; what it needs for that is ask.arg. */
+/* How a front-end answers. arg is ask.arg. */
 struct transfer_words {
-    /* The helper's result, a JSON object: answers r. May start another transfer of r. */
+    /* Answers r with the helper's result, a JSON object. May start another transfer of
+     * r. */
     void (*done)(struct req *r, void *arg, struct str result);
-    /* Answers r. An error of a form itself is INVALID. */
+    /* Answers r with an error. One in the form itself is INVALID. */
     void (*fail)(struct req *r, void *arg, const struct err *e);
     /*
      * transfer_send: adds fields to the answer. about: {"size", "mode", "etag", "mtime",
-     * "from", "length"}. Accept-Ranges, ETag and Content-Range are there already. May be
+     * "from", "length"}. Accept-Ranges, ETag and Content-Range are already added. May be
      * NULL.
      */
     void (*head)(struct req *r, void *arg, const struct json *about);
-    /* transfer_send: the range begins at or after the end, size; NULL: fail, with
-     * INVALID. */
+    /* transfer_send: answers r, whose range begins at or after the end, size. NULL: fail,
+     * with INVALID. */
     void (*unsatisfied)(struct req *r, void *arg, uint64_t size);
 };
 
@@ -47,28 +49,28 @@ struct transfer_ask {
     const struct json *args; /* NULL: none */
     const struct sandbox_place *place;
     const char *border; /* as in struct fileact_spec */
-    const char *type;   /* the media type of what goes out */
-    const char *source; /* static: the front-end in the log; NULL: it is not logged */
+    const char *type;   /* the media type of the file sent */
+    const char *source; /* static: the front-end's name in the log; NULL: no action */
     const struct transfer_words *words;
-    void *arg;               /* taken, also on failure */
+    void *arg;               /* taken, even on failure */
     void (*free)(void *arg); /* NULL: arg is nobody's */
 };
 
-/* Each answers r, now or later. The ask and what it points to are borrowed for the call.
- */
+/* Each answers r, now or later, and borrows the ask and what it points to during the
+ * call. */
 void transfer_look(struct req *r, const struct transfer_ask *q);
 void transfer_send(struct req *r, const struct transfer_ask *q);
-/* The body of r, whose route has .body, is the input of the helper. */
+/* Gives the body of r, whose route has .body, to the helper as its input. */
 void transfer_take(struct req *r, const struct transfer_ask *q);
 
-/* A folder as a whole, as JSON of a front-end: head, its entries with commas, tail. */
+/* A whole folder as JSON in a front-end's form: head, its entries with commas, tail. */
 struct transfer_list {
     struct engine *en;
     const struct sandbox_place *place;
     const char *border;    /* as in struct fileact_spec */
     const char *type;      /* static */
     struct str head, tail; /* tail: static */
-    /* Appends an entry of `list`; false: it is left out. */
+    /* Appends an entry of `list`. Returns false to leave it out. */
     bool (*put)(struct buf *out, const struct json *entry, void *arg);
     void (*fail)(struct req *r, void *arg, const struct err *e);
     void *arg;               /* taken */
@@ -81,12 +83,12 @@ void transfer_list(struct req *r, struct json *take_args, const struct transfer_
 
 enum transfer_part {
     PART_SKIP,
-    PART_TEXT, /* its bytes come to `text`, at most TRANSFER_TEXT_MAX */
+    PART_TEXT, /* its bytes go to `text`, at most TRANSFER_TEXT_MAX */
     PART_FILE  /* it is a file */
 };
 enum { TRANSFER_TEXT_MAX = 64 << 10 };
 
-/* Each returns -1 and sets *e to refuse the form; then the rest of it is passed over. */
+/* Each returns -1 and sets *e to refuse the form; its rest is then skipped. */
 struct transfer_form {
     /* A part begins. PART_FILE: sets *args, arguments of the verb receive, taken. */
     int (*part)(void *arg, const struct multipart_part *p, struct json **args,
@@ -97,8 +99,8 @@ struct transfer_form {
 };
 
 /*
- * The body of r, whose route has .body, is a form (RFC 7578), whose files a helper takes
- * (verb receive_all, which q need not name). done gets {"files":[…]}.
+ * Serves r, whose route has .body and whose body is a form (RFC 7578): a helper stores
+ * its files (verb receive_all, which q need not name). done gets {"files":[…]}.
  */
 void transfer_form(struct req *r, const struct transfer_ask *q,
                    const struct transfer_form *form);
@@ -106,8 +108,8 @@ void transfer_form(struct req *r, const struct transfer_ask *q,
 /* ---- paths, ranges ---- */
 
 /*
- * Adds a path to args, as NAME, and as NAME_base64 too if its bytes are not UTF-8: the
- * helper then takes those.
+ * Adds a path to args as NAME, and if its bytes are not UTF-8 also as NAME_base64, which
+ * the helper then uses.
  */
 void transfer_path(struct json *args, const char *name, struct str path);
 
