@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoding an action. The order of the checks is OpenHands', so that a body
- * with several faults is told the same one: the event's kind, its arguments,
- * its time limit, its source.
+ * Decodes an action. The checks have OpenHands' order, so that for a body with several
+ * faults the same one is reported: the event's kind, its arguments, its time limit, its
+ * source.
  */
 #include "front/v0/action.h"
 
 #include "base/utf8.h"
 
-/* Bytes of an event that are shown in an error about it. */
+/* The number of bytes of an event that an error shows. */
 #define SHOWN 160
 
 static const struct kind {
@@ -48,7 +48,8 @@ static const struct kind *find_kind(struct str name)
     return NULL;
 }
 
-/* Says that the action `is` so, and which ones are served. */
+/* Sets an error about the action, with `is` as its predicate and the list of actions
+ * served. */
 static int fail_kind(enum err_code code, struct str name, const char *is, struct err *e)
 {
     struct buf list = BUF_INIT(1024);
@@ -63,7 +64,7 @@ static int fail_kind(enum err_code code, struct str name, const char *is, struct
     return -1;
 }
 
-/* The beginning of an event's text; *hold is the caller's to release. */
+/* Returns the beginning of an event's text; the caller releases *hold. */
 static struct str shown(const struct json *event, struct buf *hold)
 {
     if (json_print(hold, event) < 0)
@@ -72,7 +73,7 @@ static struct str shown(const struct json *event, struct buf *hold)
     return s.n > SHOWN ? str_n(s.p, utf8_cut(s, SHOWN)) : s;
 }
 
-/* Turns the sentence about one argument into the detail about the event. */
+/* Turns an error about one argument into the detail about the event. */
 static int fail_args(const struct json *event, const struct err *why, struct err *e)
 {
     struct buf hold = BUF_INIT(64 << 10);
@@ -107,7 +108,7 @@ static int fail_missing(const struct kind *k, const char *a, const char *b, stru
     return err_set(e, ERR_INVALID, "%s needs the argument '%s'", k->name, a);
 }
 
-/* The strings without a default: a, and b unless it is NULL. */
+/* Gets the required strings: a, and b unless it is NULL. */
 static int need(const struct kind *k, const struct json *args, const char *a,
                 struct str *out_a, const char *b, struct str *out_b, struct err *e)
 {
@@ -126,7 +127,7 @@ static int need(const struct kind *k, const struct json *args, const char *a,
     return 0;
 }
 
-/* It is for a run with `until` (kinds.c), and must have its type in others, too. */
+/* `quiet` is for a run with `until` (kinds.c); its type is checked in other runs, too. */
 static int check_quiet(const struct json *args, struct err *e)
 {
     double quiet = 0;
@@ -159,7 +160,7 @@ static int want_lines(const struct json *args, int64_t *start, int64_t *end,
     return json_want_int(args, "end", end, e);
 }
 
-/* What is no range is the editor's to complain of, in its own words. */
+/* The editor itself reports anything that is not a range. */
 static void decode_range(struct v0_action *a)
 {
     const struct json *r = json_get(a->args, "view_range");

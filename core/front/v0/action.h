@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a body of POST /execute_action asks for: the events of OpenHands V0
- * (events/action), decoded and checked, nothing done.
+ * The body of POST /execute_action: the events of OpenHands V0 (events/action), decoded
+ * and checked, but not done.
  *
- * Arguments that are not known are passed over, so that later clients work;
- * those that are known must have their type, and null is as good as absent
- * where there is a default. Numbers are whole ones below 2^53, times at most
- * V0_TIMEOUT_MAX. A NUL cannot occur: json_parse refuses it.
+ * Unknown arguments are ignored, so that later clients work; known ones must have their
+ * type, and null counts as absent if there is a default. Numbers are integers below 2^53,
+ * times at most V0_TIMEOUT_MAX. A NUL cannot occur: json_parse refuses it.
  */
 #ifndef OD_FRONT_V0_ACTION_H
 #define OD_FRONT_V0_ACTION_H
@@ -29,13 +28,13 @@ enum v0_kind {
 #define V0_TIMEOUT_MAX 31536000.0
 enum { V0_QUIET_MAX = 86400 };
 
-/* Borrows from the JSON it was decoded from, and owns nothing. */
+/* Borrows from the JSON that it was decoded from, and owns nothing. */
 struct v0_action {
     enum v0_kind kind;
     struct str name;
     bool has_timeout;
     double timeout;          /* seconds, above 0 and at most V0_TIMEOUT_MAX */
-    bool unique;             /* carries its time: the same again is a repetition */
+    bool unique;             /* has a timestamp: the same body is a repetition */
     const struct json *args; /* an object, or NULL when there is none */
     struct {
         struct str command;
@@ -57,19 +56,17 @@ struct v0_action {
 };
 
 /*
- * 0; or -1 with *status and *e. 500: e->text is the whole `detail`. 422: it is
- * the `errors` next to the detail of all such answers (text.h, v0_put_error).
+ * Returns 0, or -1 and sets *status and *e. 500: e->text is the whole `detail`. 422: it
+ * is the `errors` next to the detail that all such answers have (text.h, v0_put_error).
  */
 int v0_action_decode(const struct json *body, struct v0_action *out, int *status,
                      struct err *e);
 
-/* The same of what is in the envelope's "action". */
+/* The same for the value of the body's "action". */
 int v0_action_decode_event(const struct json *event, struct v0_action *out,
                            struct err *e);
 
-/*
- * The detail of the 500 that answers a kind which is not served. Always -1.
- */
+/* Sets *e to the detail of the 500 for an action that is not served. Returns -1. */
 int v0_action_refuse(const struct v0_action *a, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the routes of V0 answer, as data for GET /openapi.json. */
+/* The answers of V0's routes, as data for GET /openapi.json. */
 #include "base/member.h"
 #include "front/v0/own.h"
 #include "http/httpd.h"
@@ -21,13 +21,14 @@
     }
 
 const struct route_answer v0_answers_alive[] = {
-    {.status = 200, .about = "It is up", .value = OBJECT(STRING("status", "ok"))}, {0}};
+    {.status = 200, .about = "The server is up", .value = OBJECT(STRING("status", "ok"))},
+    {0}};
 
 static const struct member ready_members[] = {
     {.name = "status",
      .type = MEMBER_STRING,
      .choices = "ready initializing",
-     .about = "Whether it is prepared"},
+     .about = "Whether the sandbox is prepared"},
     {.name = "problem",
      .type = MEMBER_STRING,
      .optional = true,
@@ -35,28 +36,29 @@ static const struct member ready_members[] = {
     {.name = "plugins",
      .type = MEMBER_OBJECTS,
      .optional = true,
-     .members = MEMBERS(STRING("name", "The plugin"), STRING("state", "How far it is"),
+     .members = MEMBERS(STRING("name", "The plugin"),
+                        STRING("state", "The state of its preparation"),
                         {.name = "problem",
                          .type = MEMBER_STRING,
                          .optional = true,
                          .about = "Why it failed"}),
-     .about = "The plugins that were asked for"},
+     .about = "The requested plugins"},
     {0}};
 static const struct member ready = {.type = MEMBER_OBJECT, .members = ready_members};
 
 const struct route_answer v0_answers_ready[] = {
-    {.status = 200, .about = "It is prepared", .value = &ready},
-    {.status = 503, .about = "Not yet", .value = &ready},
+    {.status = 200, .about = "The sandbox is prepared", .value = &ready},
+    {.status = 503, .about = "It is not prepared yet", .value = &ready},
     {0}};
 
 static const struct member memory[] = {COUNT("rss", "Bytes in memory"),
                                        COUNT("vms", "Bytes of address space"),
-                                       NUMBER("percent", "Of the machine's"),
+                                       NUMBER("percent", "Percentage of the machine's"),
                                        {0}};
 static const struct member disk[] = {COUNT("total", "Bytes of /"),
                                      COUNT("used", "Bytes that are used"),
-                                     COUNT("free", "Bytes that may be used"),
-                                     NUMBER("percent", "How full it is"),
+                                     COUNT("free", "Bytes available"),
+                                     NUMBER("percent", "Percentage used"),
                                      {0}};
 static const struct member io[] = {COUNT("read_bytes", "Bytes read from disks"),
                                    COUNT("write_bytes", "Bytes written"),
@@ -71,7 +73,10 @@ static const struct member resources[] = {
      .type = MEMBER_OBJECT,
      .members = disk,
      .about = "The file system of /"},
-    {.name = "io", .type = MEMBER_OBJECT, .members = io, .about = "What it transferred"},
+    {.name = "io",
+     .type = MEMBER_OBJECT,
+     .members = io,
+     .about = "The bytes it transferred"},
     {0}};
 
 const struct route_answer v0_answers_server_info[] = {
@@ -82,7 +87,7 @@ const struct route_answer v0_answers_server_info[] = {
                      {.name = "resources",
                       .type = MEMBER_OBJECT,
                       .members = resources,
-                      .about = "What the server uses"})},
+                      .about = "The resources that the server uses"})},
     {0}};
 
 const struct route_answer v0_answers_action[] = {
@@ -90,10 +95,10 @@ const struct route_answer v0_answers_action[] = {
 
 const struct route_answer v0_answers_upload[] = {
     {.status = 200,
-     .about = "It is there",
+     .about = "The file was stored",
      .value = OBJECT(
          STRING("filename", "The name of the file"),
-         STRING("destination", "The folder that it is in"),
+         STRING("destination", "Its folder"),
          {.name = "recursive", .type = MEMBER_BOOL, .about = "Whether it was unpacked"})},
     {0}};
 
@@ -120,5 +125,5 @@ const struct route_answer v0_answers_mcp[] = {
     {.status = 200,
      .about = "The list was read",
      .value = OBJECT(STRING("detail", "A sentence"),
-                     STRING("router_error_log", "What was not started"))},
+                     STRING("router_error_log", "Servers that were not started"))},
     {0}};

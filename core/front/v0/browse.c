@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * V0's browse and browse_interactive: calls to the browser of the action's session,
- * which has its name. What is written, pictures and
- * downloads, is written by the host of the browser, as the sandbox's user.
+ * V0's browse and browse_interactive: calls to the browser that has the name of the
+ * action's session. The browser's host writes pictures and downloads, as the sandbox's
+ * user.
  */
 #include "front/v0/own.h"
 
@@ -24,9 +24,9 @@ static const char downloads[] = "/.downloads", shots[] = "/.browser_screenshots"
 
 static struct str too_long = {"Browser environment took too long to respond.", 45};
 
-/* ---- what is asked ---- */
+/* ---- calls to the browser ---- */
 
-/* goto("URL"), in these quotes, as the observation has it. */
+/* Appends goto("URL"), in these quotes, as the observation has it. */
 static void put_goto(struct buf *out, struct str address)
 {
     buf_addz(out, "goto(\"");
@@ -59,7 +59,7 @@ static struct json *what_of(const struct v0_call *a, bool visit)
     return what;
 }
 
-/* ---- what is answered ---- */
+/* ---- answers ---- */
 
 static void answer(struct v0_call *a, struct v0_page *p)
 {
@@ -74,7 +74,7 @@ static void answer(struct v0_call *a, struct v0_page *p)
     v0_answer(a, 200, &out);
 }
 
-/* A step that has not come to an end: nothing was seen. */
+/* Answers for a step that did not end: there is no picture or text of the page. */
 static void answer_failure(struct v0_call *a, const struct err *e)
 {
     struct v0_page p = {.error = e->code == ERR_TIMEOUT ? too_long : str_of(e->text),
@@ -114,7 +114,7 @@ static void on_done(void *owner, const struct json *seen, const struct err *e)
                         .notes = json_get(seen, "notes"),
                         .axtree = json_get(seen, "axtree"),
                         .extras = json_get(seen, "extras")};
-    /* Of a failed visit the observation has the address that was asked for. */
+    /* After a failed visit, the observation has the requested address. */
     if (visit && p.error.n)
         p.url = json_str(a->a.args, "url", "");
     if (p.shot.n + p.marks.n > SHOT_MAX)

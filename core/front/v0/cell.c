@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * V0's run_ipython: a cell in the Python kernel of its session, which is started
- * when --plugins names jupyter.
+ * V0's run_ipython: a cell in the Python kernel of its session, which is started if
+ * --plugins names jupyter.
  */
 #include "front/v0/own.h"
 
@@ -83,12 +83,12 @@ static void on_done(void *owner, const struct cell_result *r)
     struct v0_call *a = owner;
     struct err e = ERR_INIT;
     struct kernel *k = kernel_of(a->sh, &e);
-    struct buf text = BUF_INIT(TEXT_MAX + (16 << 10)); /* and words about it */
+    struct buf text = BUF_INIT(TEXT_MAX + (16 << 10)); /* and notes about it */
     struct json *images = a->said->images;
     double seconds = a->a.has_timeout ? a->a.timeout : DEFAULT_MS / 1000;
     action_cell_over(&a->tell);
     if (r->end == CELL_TIMEOUT) {
-        /* OpenHands' marker; what was printed before it is kept. */
+        /* OpenHands' marker; the output before it is kept. */
         buf_adds(&text, buf_str(&a->said->text));
         if (text.n && text.p[text.n - 1] != '\n')
             buf_addc(&text, '\n');
@@ -130,11 +130,11 @@ void v0_cell_cancel(struct v0_call *a)
     v0_answer_error(a, STR("The action was cancelled before it began"));
 }
 
-/* By HTTP nobody could answer. */
+/* A cell cannot ask for input: over HTTP, nobody could answer. */
 static const struct cell_events mute = {on_output, NULL, NULL, on_done, NULL};
 static const struct cell_events asking = {on_output, NULL, on_input, on_done, NULL};
 
-/* Only the shell's directory goes to the kernel, and only when it has changed. */
+/* Passes the shell's directory, and nothing else, to the kernel if it has changed. */
 static int push_cwd(struct v0_shell *sh, struct kernel *k, struct err *e)
 {
     const char *cwd = v0_cwd(sh);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* V0's observations of the editor, around the answers of edit/editor.h. */
+/* V0's observations of edits, around the answers of edit/editor.h. */
 #include "front/v0/edit.h"
 
 #include "base/xalloc.h"
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* A member with a string, or null. */
+/* Appends a member with a string, or null. */
 static int put_member(struct buf *out, const char *name, struct str s)
 {
     if (buf_addf(out, "\"%s\": ", name) < 0)
@@ -17,7 +17,7 @@ static int put_member(struct buf *out, const char *name, struct str s)
     return rc < 0 ? -1 : buf_addz(out, ", ");
 }
 
-/* A member as it was given, or null. */
+/* Appends a member as it was given, or null. */
 static int put_given(struct buf *out, const char *name, const struct json *j)
 {
     return put_member(out, name,
@@ -94,7 +94,7 @@ int v0_editor_put(struct buf *out, bool edit, const struct json *args,
 
 /* ---- actions ---- */
 
-/* A document that is read for an action. */
+/* A document that is being read for an action. */
 struct edit_viewing {
     struct v0_call *a; /* borrowed: it waits for its answer */
     struct editor_answer answer;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Evaluations, as of OpenHands: --browsergym-eval-env names a task of
- * BrowserGym, and two texts in place of browser_actions ask for its words and for the
- * rewards so far; their answers have these and nothing else.
+ * Evaluations as in OpenHands: --browsergym-eval-env names a task of BrowserGym, and two
+ * texts in place of browser_actions ask for the task's text and for the rewards so far;
+ * their answers contain only these.
  *
  * MiniWoB's tasks are pages that judge themselves, so the browser's process begins and
- * judges them (browser/driver/task.h), and has the rewards, over a worker too. Those of
- * WebArena are judged by Python code of their own package, which nothing here replaces.
+ * judges them (browser/driver/task.h), and keeps the rewards, also when a new worker
+ * takes over. Those of WebArena are judged by Python code of their own package, which
+ * nothing here replaces.
  */
 #include "front/v0/own.h"
 
@@ -16,7 +17,7 @@ static const char prefix[] = "browsergym/";
 
 /* ---- the option ---- */
 
-/* A name of a task, as it stands in an address. */
+/* Is s a task's name that can be part of an address? */
 static bool is_task(struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -37,7 +38,8 @@ static struct json *page_of(struct str task, const char *base, struct err *e)
                 "--browsergym-eval-env miniwob.%.*s: MINIWOB_URL %s%.200s: set it to the "
                 "folder of MiniWoB++'s pages, like "
                 "file:///opt/miniwob-plusplus/miniwob/html/miniwob/",
-                STR_ARG(task), base ? "is no address: " : "is not set", base ? base : "");
+                STR_ARG(task), base ? "is not an address: " : "is not set",
+                base ? base : "");
     } else if (buf_addf(&page, "%s%s%.*s.html", base,
                         base[strlen(base) - 1] == '/' ? "" : "/", STR_ARG(task)) < 0) {
         err_set(e, ERR_LIMIT, "MINIWOB_URL is longer than %d bytes", 4000);
@@ -81,7 +83,7 @@ struct json *v0_eval_read(struct str name, const char *base, struct err *e)
     return j;
 }
 
-/* ---- what is asked ---- */
+/* ---- goal and rewards ---- */
 
 static bool asks(const struct v0_call *a, const char *what)
 {
@@ -103,14 +105,14 @@ static void refuse(struct v0_call *a, const char *what)
             &text,
             "The %s of a task of %s is not available here: its tasks are begun and "
             "judged by Python code of the package browsergym-%s. Take it from there; "
-            "the browser is there for the steps.",
+            "the browser here does the steps.",
             what, a->v->family, a->v->family);
     v0_answer_error(a, buf_str(&text));
     buf_release(&text);
 }
 
 static const char no_task[] =
-    "The browser of this session has no task: od browse had opened it before. Close it "
+    "The browser of this session has no task: od browse opened it first. Close it "
     "there (od browse --session NAME --close), and ask again.";
 
 static void on_done(void *owner, const struct json *seen, const struct err *e)
@@ -139,7 +141,7 @@ static void on_done(void *owner, const struct json *seen, const struct err *e)
     if (v0_put_page(&out, &p) == 0)
         v0_answer(a, 200, &out);
     else
-        v0_answer_internal(a, "the task's words are longer than an answer can be");
+        v0_answer_internal(a, "the task's text is longer than an answer can be");
     buf_release(&list);
     buf_release(&out);
 }

@@ -55,7 +55,8 @@ static void push_names(struct json *list, struct names *l)
     free(l->v);
 }
 
-/* Folders first; what cannot be looked at (a dangling link) is left out. */
+/* Lists a folder, folders first; entries without a status (a dangling link) are left
+ * out. */
 static struct json *list_dir(const char *path)
 {
     struct names dirs = {0}, files = {0};
@@ -103,7 +104,7 @@ void v0_list(struct req *r)
 
 enum { FILE_MAX_BYTES = 32 << 20, WRITE_MAX = 64 << 20 };
 
-/* An absolute path of what the agent called path: against its shell's directory. */
+/* Makes an agent's path absolute, relative to its shell's directory. */
 static int absolute(const struct v0_shell *sh, struct str path, struct buf *out)
 {
     buf_reset(out);
@@ -132,7 +133,7 @@ static void answer_text(struct v0_call *a, const char *fmt, ...)
     buf_release(&b);
 }
 
-/* What the client matches; anything else in our words. */
+/* Answers with the texts that the client matches, for other errors with our own. */
 static void answer_failed(struct v0_call *a, const char *path, const struct err *e,
                           bool reading)
 {
@@ -190,8 +191,8 @@ void v0_read(struct v0_call *a)
 }
 
 /*
- * A write of some lines is not the same when it is done twice. What the file
- * shall hold is kept beforehand: a repeated action finds it done.
+ * Writing some lines twice does not give the same file. So the content that the file is
+ * to have is stored before: a repeated action finds that it is done.
  */
 static bool spliced_before(struct v0_call *a, struct str now)
 {
@@ -211,11 +212,12 @@ static void keep_splice(struct v0_call *a, struct str wanted)
     v0_key_of(wanted, sum);
     char kept[sizeof(v->spliced)];
     snprintf(kept, sizeof(kept), "%s %s", a->key, sum);
-    v->spliced[0] = 0; /* what this worker does again was meant to be done again */
+    v->spliced[0] = 0; /* if this worker does it again, that is intended */
     hold_put(v->en->hold, STR("v0/spliced"), str_of(kept));
 }
 
-/* The new text of the file. -1: it was answered, or was done before. */
+/* Appends the new text of the file. Returns -1 after answering, also if it was done
+ * before. */
 static int new_text(struct v0_call *a, const char *path, struct buf *out)
 {
     struct err e = ERR_INIT;

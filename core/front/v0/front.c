@@ -19,15 +19,16 @@ static const struct option_row rows[] = {
      .value = "NAME",
      .member = "eval",
      .about =
-         "an evaluation: miniwob.TASK is begun and judged in the browser, its page in "
-         "the folder MINIWOB_URL; of webarena and visualwebarena the browser"},
+         "run an evaluation: miniwob.TASK is begun and judged in the browser, its page "
+         "in the folder MINIWOB_URL; for webarena and visualwebarena, only the browser"},
     {.name = "no-change-timeout",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
      .env = "NO_CHANGE_TIMEOUT_SECONDS",
      .member = "no_change_ms",
      .dflt = "10",
-     .about = "answer OpenHands' client when a command prints nothing for so long"},
+     .about =
+         "answer OpenHands' client when a command has printed nothing for this long"},
     {.name = NULL},
 };
 
@@ -35,7 +36,7 @@ static int put_eval(struct json *own, const char *name, struct err *e)
 {
     if (!json_bool(own, "browser", true))
         return err_set(e, ERR_INVALID,
-                       "--browsergym-eval-env %.200s wants the browser: leave out "
+                       "--browsergym-eval-env %.200s needs the browser: leave out "
                        "--no-enable-browser",
                        name);
     struct json *eval = v0_eval_read(str_of(name), getenv("MINIWOB_URL"), e);
@@ -45,7 +46,7 @@ static int put_eval(struct json *own, const char *name, struct err *e)
     return 0;
 }
 
-/* Adds downloads: there is a folder for those of the browser. */
+/* Adds downloads: whether there is a folder for the browser's downloads. */
 static int prepare(const struct options *given, struct json **own, struct err *e)
 {
     const char *eval = option_text(given, "browsergym-eval-env");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /server_info: how long we are up and idle, and what we use. What cannot
+ * GET /server_info: uptime, idle time and resources of the server. A figure that cannot
  * be read (no /proc) is 0.
  */
 #include "front/v0/own.h"
@@ -19,7 +19,7 @@ static double percent(double part, double whole)
     return whole > 0 ? 100.0 * part / whole : 0;
 }
 
-/* Of one processor, since the last request. */
+/* Returns the percentage of one processor that was used since the last request. */
 static double cpu_percent(struct v0 *v)
 {
     struct tms t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * V0's actions as kinds (action/action.h). What they take is decoded by action.c, with
- * V0's own errors; the rows here are for people and for schemas.
+ * V0's actions as kinds (action/action.h). action.c decodes their arguments, with V0's
+ * own errors; the rows here are for people and for schemas.
  */
 #include "front/v0/own.h"
 
@@ -34,9 +34,9 @@
 static const struct param_list takes_run = {
     .about = "Runs a command in the shell of the session",
     .params = PARAMS(
-        TEXT("command", "The command; empty: wait for more output of the one that runs"),
-        SWITCH("is_input", "Whether the text is typed into the program that runs"),
-        SWITCH("blocking", "Whether a command without new output is waited for, too"),
+        TEXT("command", "The command; empty: wait for more output of the running one"),
+        SWITCH("is_input", "Whether the text is input for the running program"),
+        SWITCH("blocking", "Whether to wait for a command even if it has no new output"),
         SWITCH("is_static", "Whether the command runs in a shell of its own"),
         SWITCH("hidden", "Whether the whole output is in the observation"),
         {.name = "until",
@@ -49,7 +49,7 @@ static const struct param_list takes_run = {
          .type = PARAM_NUMBER,
          .ranged = true,
          .max = V0_QUIET_MAX,
-         .about = "With until quiet: for how many seconds it writes nothing, 2 by "
+         .about = "With until quiet: for how many seconds it has written nothing, 2 by "
                   "default"},
         {.name = "cwd",
          .type = PARAM_STRING,
@@ -58,15 +58,16 @@ static const struct param_list takes_run = {
 
 static const struct param_list takes_read = {
     .about = "Reads a file, a picture or a document",
-    .params = PARAMS(TEXT("path", "The file"), LINES,
-                     {.name = "impl_source",
-                      .type = PARAM_STRING,
-                      .dflt = "\"default\"",
-                      .about = "oh_aci for the words of the editor, with numbered lines"},
-                     {.name = "view_range",
-                      .type = PARAM_ANY,
-                      .about = "With oh_aci: an array of the first and the last line, "
-                               "counted from 1; -1 is the end"}),
+    .params = PARAMS(
+        TEXT("path", "The file"), LINES,
+        {.name = "impl_source",
+         .type = PARAM_STRING,
+         .dflt = "\"default\"",
+         .about = "oh_aci for the output of the editor, with numbered lines"},
+        {.name = "view_range",
+         .type = PARAM_ANY,
+         .about = "With oh_aci: an array of the first and the last line, "
+                  "counted from 1; -1 is the end"}),
     .example = "{\"path\":\"src/main.c\"}"};
 
 static const struct param_list takes_write = {
@@ -91,7 +92,7 @@ static const struct param_list takes_edit = {
         EDITED("new_str", "For str_replace and insert: the new text"),
         {.name = "insert_line",
          .type = PARAM_ANY,
-         .about = "For insert: the number of the line after which the text comes"},
+         .about = "For insert: the number of the line after which to insert"},
         {.name = "view_range",
          .type = PARAM_ANY,
          .about = "For view: an array of the first and the last line, counted from 1"},
@@ -128,7 +129,7 @@ static const struct param_list takes_browse_interactive = {
                      AXTREE),
     .example = "{\"browser_actions\":\"goto('https://example.org')\"}"};
 
-/* ---- what they give: text.c and edit.c write it ---- */
+/* ---- observations: text.c and edit.c write them ---- */
 
 #define STRING(member_name, sentence) \
     { \
@@ -153,7 +154,9 @@ static const struct param_list takes_browse_interactive = {
         {.name = #word, .beside = beside_it, .extras = extra_members}, {0}}
 
 static const struct member metadata[] = {
-    {.name = "exit_code", .type = MEMBER_INT, .about = "The status; -1: it goes on"},
+    {.name = "exit_code",
+     .type = MEMBER_INT,
+     .about = "The status; -1: the command goes on"},
     {.name = "pid", .type = MEMBER_INT, .about = "The process, or -1"},
     STRING_OR_NULL("username", "The user of the shell"),
     STRING_OR_NULL("hostname", "The name of the machine"),
@@ -168,7 +171,7 @@ static const struct member message_success[] = {MESSAGE, SUCCESS, {0}};
 
 GIVES(run, message_success,
       MEMBERS(STRING("command", "The command"),
-              {.name = "hidden", .type = MEMBER_BOOL, .about = "As it was asked for"},
+              {.name = "hidden", .type = MEMBER_BOOL, .about = "As in the action"},
               {.name = "metadata",
                .type = MEMBER_OBJECT,
                .members = metadata,
@@ -182,7 +185,7 @@ GIVES(read, message,
       MEMBERS(STRING("path", "The file"), {.name = "impl_source",
                                            .type = MEMBER_STRING,
                                            .choices = "default oh_aci",
-                                           .about = "In whose words it is"}));
+                                           .about = "Who wrote the content"}));
 GIVES(write, message, MEMBERS(STRING("path", "The file")));
 GIVES(edit, message,
       MEMBERS(STRING("path", "The file"),
@@ -201,17 +204,19 @@ static const struct member page[] = {
     {.name = "error", .type = MEMBER_BOOL, .about = "Whether something went wrong"},
     {.name = "goal_image_urls", .type = MEMBER_STRINGS, .about = "Empty"},
     {.name = "open_pages_urls", .type = MEMBER_STRINGS, .about = "The open tabs"},
-    {.name = "active_page_index", .type = MEMBER_INT, .about = "Which one it is"},
+    {.name = "active_page_index",
+     .type = MEMBER_INT,
+     .about = "The index of the active tab"},
     ANY_OBJECT("dom_object", "Empty"),
     ANY_OBJECT("axtree_object", "With return_axtree: the accessibility tree"),
-    ANY_OBJECT("extra_element_properties", "With it: where elements are"),
+    ANY_OBJECT("extra_element_properties", "With return_axtree: where elements are"),
     STRING("last_browser_action", "What was done"),
     STRING("last_browser_action_error", "What went wrong"),
     STRING("focused_element_bid", "Which element has the focus"),
     {.name = "filter_visible_only", .type = MEMBER_BOOL, .about = "false"},
     {0}};
 
-/* A page, or a file that the page had downloaded. */
+/* A page, or a file that the page downloaded. */
 static const struct observation gives_browse[] = {
     {.name = "browse", .beside = message, .extras = page},
     {.name = "download",
@@ -221,7 +226,7 @@ static const struct observation gives_browse[] = {
     {0}};
 #define gives_browse_interactive gives_browse
 
-/* ---- the life of one ---- */
+/* ---- the life of an action ---- */
 
 bool v0_in_turn(const struct v0_action *a)
 {
@@ -236,7 +241,7 @@ static int check_session(const struct v0 *v, struct str name, struct err *e)
                    LIMIT_SESSIONS_MAX);
 }
 
-/* Of an action that did not come by V0's route, or came to the worker before. */
+/* For an action that did not arrive by V0's route, or that an earlier worker received. */
 static int prepare(struct action *act, struct err *e)
 {
     static const struct str before = STR("Internal server error: ");
@@ -270,7 +275,8 @@ static void yield(struct action *act, const struct action *next)
 static bool cancel(struct action *act)
 {
     struct v0_call *a = act->own;
-    if (!act->begun || (a->op && a->op->queued)) { /* or a shell that starts, is busy */
+    if (!act->begun || (a->op && a->op->queued)) { /* or waits for a shell that starts or
+                                                    * is busy */
         if (a->op)
             op_drop(a->op);
         v0_answer_error(a, STR("The action was cancelled before it began"));
@@ -284,7 +290,7 @@ static bool cancel(struct action *act)
     return true;
 }
 
-/* Its session knows it by its key: a command, or input for one. */
+/* Does its session know the action by its key: a command, or input for one? */
 static bool begun(const struct action *act)
 {
     const struct v0 *v = actions_foreign(act->all);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `run`: a command, input for it, or a look at it, as V0 has them.
+ * V0's `run`: a command, input for it, or a look at its output.
  *
- * The session knows its newest command by our id, "v0:KEY:NUMBER". Every look
- * at it is a run of the same id, which attaches to it or gives its end again;
- * V0 decides where the text of an answer begins (v0_told.cursor). So an answer that the
- * client did not receive is given again, whole, by this worker or the next.
+ * The session knows its newest command by our id, "v0:KEY:NUMBER". Every look at it is a
+ * run with the same id, which attaches to it or reports its end again; V0 decides where
+ * the text of an answer begins (v0_told.cursor). So an answer that the client did not
+ * receive is sent again, complete, by this worker or the next.
  */
 #include "front/v0/own.h"
 
@@ -39,7 +39,7 @@ const char *v0_cwd(const struct v0_shell *sh)
     return sandbox_cwd(sh->v->en->sandbox, str_of(sh->name));
 }
 
-/* Finds or makes a session; its first command is ours, and nobody waits for it. */
+/* Finds or makes a session. Its first command is ours, and nobody waits for that. */
 static struct session *open_session(struct v0 *v, struct str name, struct str cwd,
                                     struct err *e)
 {
@@ -62,7 +62,7 @@ static struct session *open_session(struct v0 *v, struct str name, struct str cw
 
 /* ---- answers ---- */
 
-/* The first `python` in PATH, as `which` has it; "": none. */
+/* Finds the first `python` in PATH, as `which` does; "" if there is none. */
 static void find_python(struct str path, char *out, size_t size)
 {
     struct stat st;
@@ -112,7 +112,7 @@ static void put_facts(struct v0_metadata *m, const struct v0_call *a, int exit,
     m->py_interpreter_path = str_of(f->python);
 }
 
-/* The terminal's text of an op: stripped, and cut unless the run is hidden. */
+/* Appends the terminal's text of an op, stripped, and cut unless the run is hidden. */
 static void put_content(const struct v0_call *a, struct op *op, struct buf *out,
                         struct term_text *info)
 {
@@ -196,7 +196,7 @@ static void answer_run(struct v0_call *a, struct op *op)
         v0_answer(a, 200, &out);
 }
 
-/* An answer of a sentence only, about no command. */
+/* Answers with a sentence that is not about a command. */
 static void answer_plain(struct v0_call *a, struct str text)
 {
     struct buf out = BUF_INIT(BODY_MAX);
@@ -222,7 +222,7 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
 
 static void run_new(struct v0_call *a);
 
-/* The end of the command before came first: its text begins the answer. */
+/* The previous command ended first: the answer begins with its text. */
 static void rest_done(struct v0_call *a, struct op *op)
 {
     struct buf text = BUF_INIT(ANSWER_MAX);
@@ -305,7 +305,7 @@ void v0_run_text(struct v0_call *a, struct str text)
     op->idle_ms = a->a.run.blocking ? 0 : a->v->no_change_ms;
     if (!a->a.run.is_static) {
         tell_of(a->sh, op->id);
-        task_cancel(&a->sh->tell); /* a newer command says as much */
+        task_cancel(&a->sh->tell); /* a newer command implies it */
     }
     buf_adds(&op->command, text);
     a->op = op;
@@ -365,7 +365,7 @@ void v0_answer_none(struct v0_call *a, enum op_state state, enum op_why why, int
     answer_run(a, &none);
 }
 
-/* What the ids of all actions with this body begin with. */
+/* Writes the common prefix of the ids of all actions with this body. */
 static void id_prefix(const struct v0_call *a, char out[KEY_LEN + 8])
 {
     snprintf(out, KEY_LEN + 8, "v0:%s:", a->key);
@@ -384,8 +384,8 @@ static bool begun_before(const struct v0_call *a, const char *id, const char *ne
 }
 
 /*
- * The first action that this worker gets, when the previous worker had sent an answer:
- * a client that sends any other action has received it.
+ * Handles the first action of this worker if the previous one had sent an answer: a
+ * client that sends a different action has received that answer.
  */
 static void first_of_all(struct v0_call *a, struct str prefix, const char *newest)
 {
@@ -453,7 +453,7 @@ void v0_run(struct v0_call *a)
     } else if (open[0] && (text.n == 0 || a->a.run.is_input)) {
         ask_again(a, open);
     } else if (a->letter) {
-        /* What a shell at its prompt does with a key. */
+        /* Answer as a shell at its prompt reacts to a key. */
         v0_answer_none(a, OP_ENDED, OP_WHY_NONE, a->letter == 'C' ? 130 : 0);
     } else if (open[0]) {
         a->rest = make_op(a, open);

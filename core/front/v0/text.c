@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Texts of V0. Objects are written by hand, because a command or its output may
- * be megabytes: they are quoted straight into the answer, once. Names and order
- * of members are those of OpenHands (events/serialization).
+ * Texts of V0. Objects are written by hand, because a command or its output may be
+ * megabytes and is quoted directly into the answer. Names and order of members are those
+ * of OpenHands (events/serialization).
  */
 #include "front/v0/text.h"
 
@@ -41,7 +41,7 @@ const struct str v0_no_browser = CONST_STR(
 
 /* ---- sentences ---- */
 
-/* What was added in several steps is taken back if one of them failed. */
+/* Removes what several steps have added if one of them failed. */
 static int done(struct buf *out, size_t before, bool ok)
 {
     if (ok)
@@ -115,7 +115,8 @@ int v0_refuse_commands(struct buf *out, const struct v0_piece *pieces, size_t n,
     return rc;
 }
 
-/* Digits of v, `n` of them, with the value d.ddd × 10^exp, as few as tell it apart. */
+/* Writes the fewest digits that identify v, `n` of them, with the value d.ddd ×
+ * 10^exp. */
 static int shortest(double v, char digits[18], int *n)
 {
     char z[40];
@@ -159,8 +160,8 @@ int v0_float(struct buf *out, double v)
 }
 
 /*
- * Where the character after the first `n` begins, or s.n when there are fewer;
- * *seen is how many there were. What one U+FFFD will stand for is one.
+ * Returns the offset after the first `n` characters, or s.n if there are fewer; sets
+ * *seen to their number. Bytes that become one U+FFFD count as one.
  */
 static size_t skip_chars(struct str s, size_t n, size_t *seen)
 {
@@ -204,7 +205,7 @@ bool v0_special_key(struct str text, char *byte, char *letter)
     return true;
 }
 
-/* What tmux sends to a program in a terminal of the kind `screen`. */
+/* The bytes that tmux sends to a program in a terminal of type `screen`. */
 static const struct {
     const char *name, *bytes, *app;
 } keys[] = {
@@ -238,7 +239,7 @@ struct str v0_key(struct str text, bool app)
 
 /* ---- observations ---- */
 
-/* s as it stands between the quotes of a JSON string. */
+/* Appends s as the inside of a JSON string. */
 static int put_inside(struct buf *out, struct str s)
 {
     size_t at = out->n;
@@ -249,13 +250,13 @@ static int put_inside(struct buf *out, struct str s)
     return 0;
 }
 
-/* "NAME": before a value. */
+/* Appends "NAME": before a value. */
 static int put_name(struct buf *out, const char *name)
 {
     return buf_addf(out, "\"%s\": ", name);
 }
 
-/* A member and the comma after it. */
+/* Appends a member and a comma. */
 static int put_str(struct buf *out, const char *name, struct str s)
 {
     if (put_name(out, name) < 0)
@@ -265,7 +266,7 @@ static int put_str(struct buf *out, const char *name, struct str s)
     return buf_addz(out, ", ");
 }
 
-/* {"message": "…", "observation": "…", with a message of three parts. */
+/* Appends {"message": "…", "observation": "…", with a message of three parts. */
 static int put_head(struct buf *out, const char *kind, const char *before,
                     struct str middle, const char *behind)
 {

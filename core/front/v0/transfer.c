@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * V0's uploads and downloads: streamed, whole or absent.
+ * V0's uploads and downloads, streamed. An upload is stored completely or not at all.
  *
- * An upload is written next to its place, under a name of ours that the keeper
- * knows, and renamed when the last byte of the form has come; a zip is unpacked
- * from there by a helper. A worker that follows a dead one removes what that one
- * had not finished.
+ * An upload is written next to its target, under a name of ours that the keeper knows,
+ * and renamed when the last byte of the form has arrived; a helper unpacks a zip from
+ * there. After a worker has died, the next one removes unfinished uploads.
  */
 #include "front/v0/own.h"
 
@@ -36,8 +35,8 @@ struct upload {
     char note[48]; /* the state at the keeper that names temp */
     int fd;        /* -1: not open */
     bool recursive, had, in_file;
-    struct err e; /* what went wrong; the rest of the body is passed over */
-    int status;   /* of that answer; 0: nothing did */
+    struct err e; /* the error; the rest of the body is skipped */
+    int status;   /* of the answer; 0: no error */
 };
 
 static int query_bool(struct req *r, const char *name, bool *out)
@@ -82,7 +81,7 @@ static int make_dirs(char *path)
     }
 }
 
-/* The temporary file next to its place; its name is stored at the keeper first. */
+/* Opens the temporary file next to its target, after storing its name at the keeper. */
 static int open_temp(struct upload *u)
 {
     struct v0 *v = u->v;
@@ -128,7 +127,7 @@ static void upload_bury(struct upload *u)
     loop_bury(u->v->en->loop, u, upload_free);
 }
 
-/* The last part of a name; "" when nothing is left of it. */
+/* Returns the last part of a name; "" if it has none. */
 static struct str base_of(struct str name)
 {
     for (size_t i = name.n; i > 0; i--) {
@@ -272,7 +271,7 @@ static void on_upload_gone(struct req *r, void *owner)
     struct upload *u = owner;
     (void)r;
     u->req = NULL;
-    if (!u->job) /* what is whole already is unpacked to its end */
+    if (!u->job) /* a complete zip is still unpacked */
         upload_bury(u);
 }
 
@@ -383,7 +382,7 @@ static void on_download_gone(struct req *r, void *owner)
     loop_bury(d->v->en->loop, d, free);
 }
 
-/* Of a path, for a header: printable, no quote. */
+/* Writes the name of a path for a header: printable, without quotes. */
 static void name_of(struct str path, char *out, size_t size)
 {
     while (path.n > 1 && path.p[path.n - 1] == '/')
@@ -398,7 +397,7 @@ static void name_of(struct str path, char *out, size_t size)
     out[n] = 0;
 }
 
-/* The file itself, by ranges if asked. */
+/* Sends the file itself, or a range of it if r asks for one. */
 static void send_raw(struct req *r, const char *path, const char *name)
 {
     char disposition[320];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A here document that is typed line by line. V0's shell is a terminal: `cat <<EOF`
- * waits there for its lines, which come as input. Our shell gets whole texts, so the
- * lines are gathered here until they are one. Only a command without any of the lines
- * is taken for the beginning of such a document. Other text that is not finished (an
- * open quote, a loop without `done`, a document that breaks off) goes to the shell,
- * which reports what is missing.
+ * A here document that is typed line by line. V0's shell is a terminal: `cat <<EOF` waits
+ * there for its lines, which arrive as input. Our shell gets complete texts, so the lines
+ * are collected here until the text is complete. Only a command with none of the lines
+ * counts as the beginning of such a document. Other unfinished text (an open quote, a
+ * loop without `done`, a document that breaks off) goes to the shell, which reports what
+ * is missing.
  */
 #include "front/v0/own.h"
 
@@ -45,7 +45,7 @@ static void forget(struct v0_shell *sh)
     keep(sh);
 }
 
-/* The line, after those that are there. -1: too much. */
+/* Appends a line to those collected. Returns -1 if the text becomes too long. */
 static int gather(struct v0_call *a, struct str line)
 {
     struct v0_shell *sh = a->sh;
@@ -67,7 +67,7 @@ static int gather(struct v0_call *a, struct str line)
     return r;
 }
 
-/* Was this very line gathered already, by the worker before? */
+/* Did the previous worker already collect this very line? */
 static bool gathered(struct v0_call *a)
 {
     struct str rest = buf_str(&a->sh->typed), id = str_cut(&rest, '\n');
@@ -76,8 +76,8 @@ static bool gathered(struct v0_call *a)
 }
 
 /*
- * Lines are missing, and nothing happens before they come: the answer is the one that
- * a terminal which waits for them would get after its silence, and comes at once.
+ * Lines are missing, and nothing happens before they arrive: answers at once what a
+ * terminal that waits for them would answer after its time without output.
  */
 static void want_lines(struct v0_call *a) { v0_answer_none(a, OP_RUNNING, OP_IDLE, 0); }
 
@@ -107,7 +107,7 @@ bool v0_typed(struct v0_call *a)
     struct str line = str_trim(a->a.run.command);
     if (sh->typed.n == 0) {
         if (a->a.run.blocking || !v0_scan_lacks_document(line) || gather(a, line) < 0)
-            return false; /* the shell has its own words for what is too long */
+            return false; /* the shell itself reports that it is too long */
         sh->typed_any = false;
         want_lines(a);
     } else if (line.n == 0) {
@@ -118,7 +118,7 @@ bool v0_typed(struct v0_call *a)
     } else if (a->letter == 'C') {
         forget(sh);
         v0_answer_none(a, OP_ENDED, OP_WHY_NONE, 130);
-    } else if (a->letter == 'D') { /* no more lines: bash says what is missing */
+    } else if (a->letter == 'D') { /* no more lines: bash reports what is missing */
         struct buf whole = BUF_INIT(TYPED_MAX);
         buf_adds(&whole, text_of(sh));
         v0_run_text(a, buf_str(&whole));

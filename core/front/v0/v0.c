@@ -6,9 +6,9 @@
  *                     └─ new: action_open ─ its turn ─ v0_begin: v0_run, v0_read …
  *                                                       └─ v0_answer ─ log, askers
  *
- * Its client sends a request again when the connection broke. The same body is
- * the same action when it carries an id or a time of its own; one without is
- * the same only while its answer was not received. So nothing runs twice.
+ * A client repeats a request if the connection broke. The same body is the same action if
+ * it has its own id or time; otherwise only until its answer was received. So nothing
+ * runs twice.
  */
 #include "front/v0/own.h"
 
@@ -26,10 +26,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Who waits for an action's answer. */
+/* A request that waits for an action's answer. */
 struct asker {
     struct list node;
-    struct v0_call *call; /* NULL: it was forgotten meanwhile */
+    struct v0_call *call; /* NULL: it has expired */
     struct req *req;      /* NULL: answered */
 };
 
@@ -84,7 +84,7 @@ static void call_free(struct v0_call *a)
     free(a);
 }
 
-/* Of an action that is over: its share of what is kept. */
+/* Adds or subtracts an ended action's share of the kept answers. */
 static void count_kept(struct v0_call *a, int sign)
 {
     size_t n = a->answer.n;
@@ -101,7 +101,7 @@ static void forget(struct v0_call *a)
     call_free(a);
 }
 
-/* Answers go, the oldest first, when they are too old, too many or too large. */
+/* Drops answers, the oldest first, that are too old, too many or too large. */
 static void expire(struct v0 *v)
 {
     int64_t now = clock_ms();
@@ -141,8 +141,7 @@ static void received(struct v0_call *a)
     if (a->tells || !a->a.unique)
         task_defer(v->en->loop, &sh->tell);
     v0_run_forget(a);
-    /* The same body is another action from now on; the code that answers still holds it.
-     */
+    /* The same body is a new action from now on; the caller still uses this one. */
     a->done = !a->a.unique;
     if (a->done)
         task_defer(v->en->loop, &v->sweep);
@@ -174,7 +173,7 @@ static void answer_asker(struct v0_call *a, struct asker *k)
     req_answer(r, a->status, json_type, buf_str(&a->answer));
 }
 
-/* The observation goes to the log. */
+/* Writes the observation to the log. */
 static void end_action(struct v0_call *a)
 {
     struct action_result r = {.body = buf_str(&a->answer),
@@ -255,7 +254,7 @@ static void ask(struct v0_call *a, struct req *r)
         answer_asker(a, k);
 }
 
-/* The same action as one that is known; see above. */
+/* Returns the known action that is the same; see the top of this file. */
 static struct v0_call *find_same(struct v0 *v, const char *key, bool unique)
 {
     for (struct list *it = v->calls.prev; it != &v->calls; it = it->prev) {
@@ -305,7 +304,8 @@ void v0_begin(struct v0_call *a)
     }
 }
 
-/* Does a client wait for it that has not closed its side? One that gave up has. */
+/* Does a client wait for it whose side of the connection is open? One that gave up has
+ * closed it. */
 static bool is_awaited(const struct v0_call *a)
 {
     struct list *it, *tmp;
@@ -318,8 +318,9 @@ static bool is_awaited(const struct v0_call *a)
 }
 
 /*
- * Nobody waits for it any more: every connection is gone, or is given up as it seems and
- * input comes, which is for what runs. Another command waits for its turn.
+ * Has every client given up? Yes if all connections are closed; also if all seem given up
+ * and next is input, which is for the running command. Another command waits for its
+ * turn.
  */
 static bool is_given_up(const struct v0_call *now, const struct v0_call *next)
 {
@@ -327,7 +328,8 @@ static bool is_given_up(const struct v0_call *now, const struct v0_call *next)
            (list_empty(&now->askers) || (next->a.run.is_input && !is_awaited(now)));
 }
 
-/* It makes room: what it runs goes on, and asking again finds it in the session. */
+/* Answers its clients with 409; its command goes on, and a repeated request finds it in
+ * the session. */
 static void abandon(struct v0_call *a)
 {
     struct list *it, *tmp;
@@ -475,7 +477,7 @@ static const struct param download_query[] = {
     {.name = "raw",
      .type = PARAM_BOOL,
      .dflt = "false",
-     .about = "Whether a file is sent as it is, with ranges, and not in a zip"},
+     .about = "Whether a file is sent itself, with ranges, and not in a zip"},
     {0}};
 
 static const struct param upload_query[] = {
@@ -523,7 +525,7 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/download_files",
      .run = v0_download,
-     .about = "Sends a file or folder as a zip, or a file as it is",
+     .about = "Sends a file or folder as a zip, or a file itself",
      .query = download_query,
      .answers = v0_answers_download},
     {.methods = HTTP_POST,
@@ -551,7 +553,7 @@ static const struct http_front bare_front = {.routes = routes,
                                              .fail = fail,
                                              .error = "Detail"};
 
-/* ---- what is kept ---- */
+/* ---- stored state ---- */
 
 static const char told_key[] = "v0/told";
 
