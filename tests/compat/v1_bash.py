@@ -503,7 +503,7 @@ def _(s):
     same(s.search(order__gt=7, timestamp__lt="2021-01-01")["items"], [])
     same(len(s.search()["items"]), 3)
     same(s.http.get(f"{EVENTS}/{ids[2]}").status_code, 404)
-    has(s.logged(), "passed over")
+    has(s.logged(), "is skipped")
 
 
 @row("by default nothing is written outside of the state directory")

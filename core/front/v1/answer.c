@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers and refusals in the agent-server's words, and where its key is. */
+/* Answers and refusals in the agent-server's form, and the place of its key. */
 #include "front/v1/own.h"
 
 #include "base/clock.h"
@@ -62,7 +62,8 @@ void v1_unforeseen(struct req *r, const char *text)
 
 /* ---- routes ---- */
 
-/* Does a pattern of a route fit the path? As the routes of http/httpd.h do. */
+/* Does the pattern of a route match the path? The same rules as for routes in
+ * http/httpd.h. */
 static bool fits(struct str pattern, struct str path)
 {
     while (pattern.n > 0 && path.n > 0) {
@@ -99,7 +100,8 @@ int v1_path(const struct req *r, struct buf *out)
     return http_decode(out, req_head(r)->path, false);
 }
 
-/* A path that exists with a slash more or less: 307 leads there, as Starlette does it. */
+/* If the path exists with one slash more or less, redirects there with 307, as Starlette
+ * does. */
 static bool redirect(struct req *r)
 {
     const struct http_front *f = req_front(r, 0);
@@ -143,8 +145,8 @@ void v1_fail(struct req *r, int status, const char *text)
 /* ---- the key ---- */
 
 /*
- * X-Session-API-Key. At the WebSocket the query's session_api_key counts before it
- * (openhands-agent-server sockets.py); browsers cannot send a field there.
+ * Judges X-Session-API-Key. For a WebSocket, the query's session_api_key takes precedence
+ * (openhands-agent-server sockets.py), as browsers cannot send a field there.
  */
 enum keys_given v1_credential(void *f, const struct keys *k, const struct req *r,
                               enum right *right)
@@ -152,7 +154,7 @@ enum keys_given v1_credential(void *f, const struct keys *k, const struct req *r
     struct str given = req_header(r, "X-Session-API-Key");
     struct buf query = BUF_INIT(LIMIT_API_KEY_MAX);
     (void)f;
-    /* What no key can be: it is there, and is empty or too long. */
+    /* Not a possible key: stands for one that is empty or too long. */
     const struct str wrong = STR("\xff");
     int got = 0;
     if (str_eq(req_head(r)->path, str_of(ws_path)))

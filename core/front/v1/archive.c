@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /api/file/archive: a folder as tar.gz, or what changed in it as a patch. First git
- * is asked what the folder is, for the fields of the answer; then the bytes are sent as
- * they are made, so that no temporary archive is needed.
+ * GET /api/file/archive: a folder as tar.gz, or its changes as a patch. First git reports
+ * about the folder, for the fields of the answer; then the bytes are sent as they are
+ * made, so that no temporary archive is needed.
  */
 #include "front/v1/work.h"
 
@@ -22,7 +22,7 @@ static const char *const usual[] = {".git/",          "node_modules/", ".venv/",
                                     "*.pyc"};
 enum { USUAL = sizeof(usual) / sizeof(usual[0]) };
 
-/* Appends a value as a field may have it. Returns false if there is none. */
+/* Appends a value in the form of a header field. Returns false if there is none. */
 static bool quoted(struct buf *b, const struct json *about, const char *name)
 {
     struct str s = json_str(about, name, "");
@@ -48,7 +48,7 @@ static bool is_secret_name(struct str name)
     return false;
 }
 
-/* user:password@ becomes ****@, and secret values of the query <redacted>. */
+/* Replaces user:password@ by ****@, and secret values of the query by <redacted>. */
 static void redact(struct buf *out, struct str url)
 {
     long scheme = str_find(url, STR("://"));
@@ -85,7 +85,8 @@ static void put_field(struct req *r, const char *name, struct buf *b)
     req_header_add(r, name, buf_z(b));
 }
 
-/* A ref is one of git's, but came from the peer: nothing that ends a field. */
+/* Adds a ref. It is valid for git but was sent by the peer: bytes that would end a field
+ * are left out. */
 static void put_ref(struct req *r, struct str ref)
 {
     struct buf b = BUF_INIT(4096);
@@ -129,9 +130,9 @@ static void put_name(struct work *w, const char *suffix)
     buf_release(&b);
 }
 
-/* ---- what is left out ---- */
+/* ---- excludes ---- */
 
-/* Borrows from the query. Returns how many. */
+/* Collects the patterns to exclude, borrowed from the query. Returns their number. */
 static size_t excludes(const struct work *w, const char *out[EXCLUDES_MAX])
 {
     size_t n = 0;
@@ -162,7 +163,8 @@ static void send_snapshot(struct work *w)
     struct json *args = json_object(), *report = json_object(), *names = json_array();
     size_t n = excludes(w, list);
     for (size_t i = 0; i < n; i++) {
-        /* Here these are no comment and no exception, as they are in .gitignore. */
+        /* At the start of a pattern, # and ! have no special meaning here, unlike in
+         * .gitignore. */
         buf_addf(&lines, "%s%s\n", list[i][0] == '#' || list[i][0] == '!' ? "\\" : "",
                  list[i]);
         json_push_str(names, str_of(list[i]));
@@ -284,17 +286,17 @@ static const struct param query[] = {
      .type = PARAM_STRING,
      .choices = "git-delta tar.gz",
      .dflt = "\"git-delta\"",
-     .about = "A patch of what changed, or all files"},
+     .about = "A patch of the changes, or all files"},
     {.name = "base_ref",
      .type = PARAM_STRING,
-     .about = "What the patch is against; without it origin's branch"},
+     .about = "The base of the patch; by default origin's branch"},
     {.name = "use_default_excludes",
      .type = PARAM_BOOL,
      .dflt = "true",
-     .about = "Whether what is usually built or fetched is left out"},
+     .about = "Whether to leave out folders that are usually built or fetched"},
     {.name = "exclude",
      .type = PARAM_STRINGS,
-     .about = "Patterns of what is left out, too"},
+     .about = "Patterns of more names to leave out"},
     {0}};
 
 static const struct route routes[] = {
@@ -302,7 +304,7 @@ static const struct route routes[] = {
      .path = "/api/file/archive",
      .run = get_archive,
      .gives = "application/octet-stream",
-     .about = "Sends a folder as tar.gz, or what changed in it as a patch",
+     .about = "Sends a folder as tar.gz, or its changes as a patch",
      .query = query},
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The routes of commands; the life of what they need. */
+/* The routes of commands, and the state that they share. */
 #include "front/v1/bash.h"
 
 #include "base/clock.h"
@@ -36,7 +36,7 @@ static void start_command(struct req *r)
         v1_unforeseen(r, "the event of the command cannot be read");
 }
 
-/* Commands that run go on, and write further events. */
+/* Removes all events. Running commands go on, and write new events. */
 static void clear(struct req *r)
 {
     struct bash_store *s = &v1_of(r)->bash->store;
@@ -104,7 +104,7 @@ void bash_close(struct bash *b, bool another)
 
 void bash_metrics(const struct bash *b, struct buf *out)
 {
-    metrics_gauge(out, "v1_commands", "Commands of the agent-server that run.", b->nruns);
+    metrics_gauge(out, "v1_commands", "Running commands of the agent-server.", b->nruns);
     metrics_gauge(out, "v1_sockets", "WebSockets that get events of commands.",
                   b->nlinks);
     metrics_gauge(out, "v1_event_bytes", "Events of commands that are kept.",
@@ -129,14 +129,16 @@ static const struct param search_query[] = {
      .choices = "TIMESTAMP TIMESTAMP_DESC",
      .dflt = "\"TIMESTAMP\"",
      .about = "The oldest or the newest first"},
-    {.name = "page_id", .type = PARAM_STRING, .about = "next_page_id of the page before"},
+    {.name = "page_id",
+     .type = PARAM_STRING,
+     .about = "next_page_id of the previous page"},
     {.name = "limit",
      .type = PARAM_INT,
      .ranged = true,
      .min = 1,
      .max = 100,
      .dflt = "100",
-     .about = "How many events"},
+     .about = "The number of events at most"},
     {0}};
 
 static const struct param event_query[] = {
@@ -154,12 +156,12 @@ static const struct route routes[] = {
      .path = "/api/bash/start_bash_command",
      .run = start_command,
      .body_max = V1_BODY_MAX,
-     .about = "Starts a command, and answers its BashCommand"},
+     .about = "Starts a command, and returns its BashCommand"},
     {.methods = HTTP_POST,
      .path = "/api/bash/execute_bash_command",
      .run = bash_execute,
      .body_max = V1_BODY_MAX,
-     .about = "Runs a command to its end, and answers its output"},
+     .about = "Runs a command to its end, and returns its output"},
     {.methods = HTTP_GET,
      .path = "/api/bash/bash_events/search",
      .run = bash_search,
@@ -188,7 +190,7 @@ static const struct route routes[] = {
      .run = bash_socket,
      .right = RIGHT_VIEW,
      .key_in_message = true,
-     .about = "A WebSocket: events as they come; takes commands"},
+     .about = "A WebSocket: sends events as they happen; accepts commands"},
 };
 
 const struct http_front v1_bash_table = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The WebSocket /sockets/bash-events (openhands-agent-server sockets.py): a cursor into
- * the events, and commands that come as messages.
+ * the events, and commands that arrive as messages.
  *
  *   [key in the first message] ─▶ [all events again] ─▶ new events, and messages
  *
- * Nothing is queued for a slow one but the errors of its own messages.
+ * For a slow client, only the errors of its own messages are queued.
  */
 #include "front/v1/bash.h"
 
@@ -33,15 +33,15 @@ struct bash_link {
     struct list node; /* in bash.links */
     struct bash *b;
     struct ws ws;
-    const char *at; /* the listener, borrowed forever */
+    const char *at; /* the listener's name, borrowed for the process's lifetime */
     enum right right;
     bool with_key; /* its first message must have the key */
-    bool counted;  /* it is one of nlinks */
+    bool counted;  /* it counts in nlinks */
     bool resend;
-    bool replaying; /* messages are not read until all old events were sent */
+    bool replaying; /* messages are not read until all old events have been sent */
     bool over;
-    uint64_t next;      /* the event to be sent */
-    uint64_t replay_to; /* up to here they are old */
+    uint64_t next;      /* the next event to send */
+    uint64_t replay_to; /* events before this one are old */
     struct buf say;     /* BashErrors, each with a newline */
     struct timer key;
     struct task pump;
@@ -129,7 +129,7 @@ void bash_links_pump(struct bash *b)
         link_pump(list_entry(it, struct bash_link, node));
 }
 
-/* A BashError, on this socket only. It is never stored. */
+/* Sends a BashError on this socket only. It is never stored. */
 static void say_error(struct bash_link *k, const char *code, const char *detail)
 {
     char id[BASH_ID + 1], time[32];
@@ -149,7 +149,7 @@ static void say_error(struct bash_link *k, const char *code, const char *detail)
 
 /* ---- beginning ---- */
 
-/* It has the right: it is one of those that get events. */
+/* The client has the right: from now on it gets events. */
 static void link_join(struct bash_link *k)
 {
     struct bash *b = k->b;
@@ -177,7 +177,7 @@ static void on_key_late(struct timer *t)
     refuse_key(container_of(t, struct bash_link, key));
 }
 
-/* {"type":"auth"} or with session_api_key, and nothing else. */
+/* Is m {"type":"auth"}, with session_api_key or without, and nothing else? */
 static bool is_auth(const struct json *m)
 {
     return str_eq(json_str(m, "type", ""), STR("auth")) &&
@@ -212,7 +212,7 @@ static void take_command(struct bash_link *k, const struct json *m)
     struct json *errors = NULL;
     char id[BASH_ID + 1];
     if (k->right != RIGHT_USE) {
-        say_error(k, "PermissionError", "this API key may follow what happens only");
+        say_error(k, "PermissionError", "this API key may only read events");
         return;
     }
     struct json *q = json_is_object(m) ? model_members(&bash_request, m, "body", &errors)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events as answers: pages of a search, one event, a list of events, and the output of a
- * command that was waited for. A long page is sent by pieces.
+ * command after a wait. A long page is sent in pieces.
  */
 #include "front/v1/bash.h"
 #include "front/v1/own.h"
@@ -14,9 +14,9 @@
 
 enum {
     PAGE_MAX = 100,
-    WHOLE_MAX = 256 << 10, /* an answer that is not longer is sent whole */
-    JOINED_MAX = 48 << 20, /* of all the output of a command in one answer */
-    HOLD_MS = 100          /* a first search waits so long for a short command's end */
+    WHOLE_MAX = 256 << 10, /* a shorter answer is sent as a whole */
+    JOINED_MAX = 48 << 20, /* of a command's whole output in one answer */
+    HOLD_MS = 100          /* how long a first search waits for a short command's end */
 };
 
 /* ---- a list of events as an answer ---- */
@@ -26,11 +26,11 @@ struct bash_list {
     struct bash *b;
     uint64_t v[PAGE_MAX];
     unsigned n, at;
-    bool nulls;      /* an event that is gone is null, else left out */
-    bool any;        /* an item was written */
-    bool begun;      /* the answer's head was sent */
+    bool nulls;      /* an event that is gone is null; if not set, it is left out */
+    bool any;        /* an item has been written */
+    bool begun;      /* the answer's head has been sent */
     bool ended;      /* the tail is in text */
-    struct buf text; /* what is to be sent */
+    struct buf text; /* the bytes to send */
     struct buf tail; /* follows the items */
 };
 
@@ -44,7 +44,7 @@ static void list_free(void *p)
 
 static void list_bury(struct bash_list *l) { loop_bury(l->b->v->en->loop, l, list_free); }
 
-/* Events until text is long enough, then the tail. */
+/* Adds events until text is long enough; after the last, the tail. */
 static void fill(struct bash_list *l)
 {
     while (l->at < l->n && l->text.n < WHOLE_MAX) {
@@ -174,8 +174,9 @@ static void read_query(const struct json *q, struct bash_query *out)
 }
 
 /*
- * order__gt is applied before paging, so that a page is full if more events follow. Of
- * one command the outputs' orders rise with their numbers; after_order has found where.
+ * order__gt is applied before paging, so that a page is full if more events follow.
+ * Within one command, orders rise with the events' numbers; after_order has found the
+ * place.
  */
 static bool matches(struct bash *b, const struct bash_query *q, uint64_t number)
 {
@@ -190,7 +191,7 @@ static bool matches(struct bash *b, const struct bash_query *q, uint64_t number)
            bash_store_order(&b->store, number) > q->after;
 }
 
-/* Is it the event that the page begins with? Its file's name is the page's id. */
+/* Does the page begin with this event? The page's id is the name of the event's file. */
 static bool is_page(struct bash *b, const char *page, uint64_t number)
 {
     struct buf name = BUF_INIT(160);
@@ -201,8 +202,8 @@ static bool is_page(struct bash *b, const char *page, uint64_t number)
 }
 
 /*
- * The number of the command's first output whose order is greater, from `first` on; end
- * if there is none. Orders that are not known are read from about log2(outputs) files.
+ * Returns the number of the command's first output, from `first` on, whose order is
+ * greater; end if there is none. Unknown orders are read from about log2(outputs) files.
  */
 static uint64_t after_order(struct bash *b, const struct bash_query *q, uint64_t first,
                             uint64_t end)
@@ -232,7 +233,8 @@ static uint64_t after_order(struct bash *b, const struct bash_query *q, uint64_t
     return found;
 }
 
-/* Finds the first events of a search, at most limit and one: the next page's first. */
+/* Finds the first events of a search, at most limit + 1: the last one begins the next
+ * page. */
 static unsigned collect(struct bash *b, const struct bash_query *q, bool page,
                         uint64_t out[PAGE_MAX + 1])
 {
@@ -241,7 +243,7 @@ static unsigned collect(struct bash *b, const struct bash_query *q, bool page,
                                        : bash_store_since(&b->store, q->to);
     unsigned n = 0;
     bool found = !page;
-    /* Outputs come after their command. */
+    /* Outputs follow their command. */
     if (q->of_command && bash_store_find(&b->store, q->id, &number) && number > first)
         first = number;
     if (q->of_command && q->after != INT64_MIN)
@@ -275,8 +277,8 @@ static void answer_search(struct req *r, struct bash *b, const struct bash_query
 }
 
 /*
- * A client polls ten times a second. Its first search for a command that is still silent
- * is held until the command ends, not longer than such a poll takes.
+ * A client polls ten times a second. Its first search for a command without output waits
+ * until the command ends, but not longer than the interval of such polls.
  */
 struct bash_held {
     struct bash_wait wait;
@@ -349,7 +351,7 @@ void bash_search(struct req *r)
 
 /* ---- by id ---- */
 
-/* The id in the form of the store: without hyphens, in lower case. */
+/* Finds an event by an id, which may have hyphens and upper case. */
 static bool find_event(struct bash *b, struct str id, uint64_t *number)
 {
     static const struct model_field f = {.name = "event_id", .type = MODEL_UUID};
@@ -373,7 +375,8 @@ void bash_get(struct req *r)
         v1_detail(r, 404, "Not Found");
 }
 
-/* The ids of a batch: the body, or repeated event_ids. NULL: it was refused. */
+/* Returns the ids of a batch, from the body or repeated event_ids; NULL after refusing
+ * r. */
 static struct json *batch_ids(struct req *r)
 {
     static const struct model_field fields[] = {
@@ -431,7 +434,7 @@ void bash_batch(struct req *r)
     list_begin(l);
 }
 
-/* ---- a command that is waited for ---- */
+/* ---- waiting for a command ---- */
 
 struct bash_executed {
     struct bash_wait wait;
@@ -459,7 +462,8 @@ static void join_stream(struct bash *b, const uint64_t *numbers, size_t n,
     buf_addz(out, any ? "\"," : "null,");
 }
 
-/* The outputs of the last event's command, in order; the caller frees them. */
+/* Returns the numbers of the outputs of the last event's command, in order; the caller
+ * frees them. */
 static uint64_t *outputs_of(struct bash *b, const char *id, uint64_t last, size_t *n)
 {
     const struct bash_event *end = bash_store_at(&b->store, last);
@@ -479,8 +483,8 @@ static uint64_t *outputs_of(struct bash *b, const char *id, uint64_t last, size_
 }
 
 /*
- * The last event of a command, with the output of all: upstream answers the last piece
- * of a long output only. Returns false if it is too long for one answer.
+ * Appends the last event of a command, with its whole output: upstream answers only the
+ * last piece of a long output. Returns false if it is too long for one answer.
  */
 static bool join(struct bash *b, const char *id, uint64_t last, struct buf *out)
 {
@@ -521,7 +525,7 @@ static void on_executed(struct bash_wait *w, uint64_t last)
     loop_bury(b->v->en->loop, x, free);
 }
 
-/* The command goes on. */
+/* The client disconnected; the command goes on. */
 static void on_execute_gone(struct req *r, void *owner)
 {
     struct bash_executed *x = owner;

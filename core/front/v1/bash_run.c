@@ -6,10 +6,10 @@
  *                                                       │ its process was started
  *   last BashOutput, state removed ◀── exit and EOF ◀── op with all output
  *
- * Output is gathered, and becomes an event when a stream has more than BASH_CHUNK
- * characters; and, as long as a WebSocket is there to see it, from time to time.
- * Before an event is written, the state says where the output after it begins: a worker
- * that takes over sees by the event whether that holds.
+ * Output is collected, and becomes an event when a stream has more than BASH_CHUNK
+ * characters; while a WebSocket is open, also from time to time. Before an event is
+ * written, the state stores where the output after it begins: a worker that takes over
+ * checks whether the event exists.
  */
 #include "front/v1/bash.h"
 
@@ -29,9 +29,10 @@
 #include <string.h>
 
 enum {
-    RAW_MAX = 8 << 20,  /* of one stream: a chunk of characters of 4 bytes, and a piece */
-    NOTE_MAX = 4 << 10, /* what the server says about the output */
-    STREAM_MS = 1000,   /* a command that ends before has one event */
+    RAW_MAX = 8 << 20,  /* bytes of one stream: a chunk of 4-byte characters, and a
+                         * piece */
+    NOTE_MAX = 4 << 10, /* bytes of the server's notes about the output */
+    STREAM_MS = 1000,   /* a command that ends earlier has one event */
     STREAM_LEAST_MS = 100,
     STREAM_MOST_MS = 2000,
     TIMEOUT_DEFAULT_S = 300,
@@ -42,7 +43,7 @@ static const char start_failed[] = "Error executing command: ";
 
 struct bash_stream {
     struct buf raw; /* output that is in no event yet */
-    size_t scanned; /* bytes of it whose characters were counted */
+    size_t scanned; /* bytes of raw whose characters were counted */
     size_t chars;
     uint64_t from; /* offset of raw in the process' output */
 };
@@ -51,7 +52,7 @@ struct bash_run {
     struct list node; /* in bash.runs */
     struct bash *b;
     char id[BASH_ID + 1];
-    uint64_t action;   /* its id in the log; 0: not known */
+    uint64_t action;   /* its id in the log; 0: unknown */
     int64_t timeout_s; /* 0 or less: it expires at once */
     struct op *op;     /* borrowed from the process; NULL: it has not started */
     bool begun;        /* its process was started, perhaps by an earlier worker */
@@ -78,7 +79,8 @@ static void state_key(const struct bash_run *run, char key[BASH_ID + 8])
     snprintf(key, BASH_ID + 8, "v1/c/%s", run->id);
 }
 
-/* next: where output begins after the event that is about to be written. */
+/* Stores the state. next: where the output after the event begins that is about to be
+ * written. */
 static void put_state(const struct bash_run *run, const uint64_t next[2])
 {
     char key[BASH_ID + 8];
@@ -156,7 +158,7 @@ static uint64_t write_output(struct bash_run *run, const int *code, struct str o
     return number;
 }
 
-/* The first n bytes of a stream are in an event now. */
+/* Removes the first n bytes of a stream, which are in an event now. */
 static void written(struct bash_stream *s, size_t n, size_t chars)
 {
     buf_consume(&s->raw, n);
@@ -174,8 +176,8 @@ static void put_before(const struct bash_run *run, size_t n0, size_t n1)
 /* ---- output ---- */
 
 /*
- * Counts characters of text from *at on, up to most, and moves *at behind them. What
- * could be the beginning of a character at the end is not counted.
+ * Counts at most `most` characters of text from *at on, and moves *at after them. An
+ * incomplete character at the end is not counted.
  */
 static size_t count_chars(struct str text, size_t *at, size_t most)
 {
@@ -192,7 +194,7 @@ static size_t count_chars(struct str text, size_t *at, size_t most)
     return chars;
 }
 
-/* Exactly BASH_CHUNK characters of a stream that has more become an event. */
+/* Makes an event of exactly BASH_CHUNK characters of a stream that has more. */
 static void cut_chunk(struct bash_run *run, int i)
 {
     struct bash_stream *s = &run->s[i];
@@ -205,7 +207,7 @@ static void cut_chunk(struct bash_run *run, int i)
     written(s, n, BASH_CHUNK);
 }
 
-/* What has come is an event, without half a character at its end. */
+/* Makes an event of all output so far, without an incomplete character at its end. */
 static void cut_all(struct bash_run *run)
 {
     struct str part[2];
@@ -230,7 +232,8 @@ static void on_stream(struct timer *t)
         cut_all(run);
 }
 
-/* Somebody looks: what has come is to be seen soon, less often the longer it runs. */
+/* A WebSocket is open: schedules an event for the output so far, less often the longer
+ * the command runs. */
 static void stream_later(struct bash_run *run)
 {
     int64_t age = clock_ms() - run->since_ms, wait = age / 20;
@@ -249,7 +252,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
 {
     struct bash_run *run = op->owner;
     struct bash_stream *s = &run->s[stream == 1];
-    if (offset != s->from + s->raw.n) { /* a gap, which on_note tells of */
+    if (offset != s->from + s->raw.n) { /* a gap, which on_note reports */
         cut_all(run);
         buf_reset(&s->raw);
         s->scanned = s->chars = 0;
@@ -291,7 +294,7 @@ static struct process *process_of(const struct bash_run *run)
     return process_find(run->b->v->en, str_of(name));
 }
 
-/* Its output is in events: the process and its spool are not needed any more. */
+/* Its output is in events: the process and its spool are no longer needed. */
 static void on_tidy(struct task *t)
 {
     struct bash_run *run = container_of(t, struct bash_run, tidy);
@@ -301,7 +304,7 @@ static void on_tidy(struct task *t)
     loop_bury(run->b->v->en->loop, run, run_free);
 }
 
-/* Its last event is this number. */
+/* The command is over; last: the number of its last event. */
 static void run_over(struct bash_run *run, uint64_t last)
 {
     struct bash *b = run->b;
@@ -317,7 +320,7 @@ static void run_over(struct bash_run *run, uint64_t last)
     task_defer(b->v->en->loop, &run->tidy); /* the action's own op ends in this turn */
 }
 
-/* Writes the last event. more: added to the error output; "": nothing. */
+/* Writes the last event. more: text to add to the error output. */
 static void finish(struct bash_run *run, int code, const char *more)
 {
     struct buf err = BUF_INIT(RAW_MAX + NOTE_MAX);
@@ -335,7 +338,7 @@ static void finish(struct bash_run *run, int code, const char *more)
 static void fail(struct bash_run *run, const char *why)
 {
     struct buf text = BUF_INIT(2048);
-    /* Without the command, which logs must not have. */
+    /* Not the command itself, which logs must not contain. */
     log_error("v1: Error executing bash command %s", run->id);
     buf_addf(&text, "%s%s", start_failed, why);
     finish(run, -1, buf_z(&text));
@@ -408,7 +411,7 @@ void bash_wait_stop(struct bash_wait *w)
         list_del(&w->node);
 }
 
-/* All its output from where the last event ended. */
+/* Follows all output from the end of the last event on. */
 static void attach(struct bash_run *run, struct process *p)
 {
     static const struct op_sink sink = {
@@ -435,7 +438,7 @@ static void on_process(struct action_watch *w, const struct action *a, struct pr
         attach(run, p);
 }
 
-/* Why the action failed, from its observation. */
+/* Appends why the action failed, from its observation. */
 static void put_reason(struct bash *b, uint64_t end, const struct err *e, struct buf *out)
 {
     struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
@@ -446,7 +449,8 @@ static void put_reason(struct bash *b, uint64_t end, const struct err *e, struct
     buf_release(&line);
 }
 
-/* The last output event of the command that is event `number`; false: there is none. */
+/* Sets *last to the last output event of the command with event `number`. Returns false
+ * if it has none. */
 static bool last_output(const struct bash *b, uint64_t number, uint64_t *last)
 {
     uint8_t command[BASH_ID / 2];
@@ -469,9 +473,8 @@ static bool is_last(struct bash *b, uint64_t number)
 }
 
 /*
- * The keeper was killed, and with it the processes; its states are lost. What is left of
- * a command is its action in the log, which ends while the engine resumes, and its
- * events.
+ * The keeper was killed, and its processes and states are lost. A command still has its
+ * action in the log, which ends while the engine resumes, and its events.
  */
 static void end_lost(struct bash *b, uint64_t action)
 {
@@ -517,7 +520,7 @@ static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
     }
 }
 
-/* The action that runs it. Takes command and cwd as they were asked for. */
+/* Returns the action that runs it. command and cwd: as in the request. */
 static struct json *order_of(const struct bash_run *run, struct str command,
                              struct str cwd)
 {
@@ -556,7 +559,7 @@ static void begin(struct bash_run *run, struct str command, struct str cwd)
     action_go(a);
 }
 
-/* The text of a BashCommand. */
+/* Writes a BashCommand. */
 static void put_command(const struct bash_run *run, uint64_t us, struct str command,
                         const struct json *cwd, struct buf *b)
 {
@@ -602,7 +605,8 @@ static void read_pair(const struct json *j, const char *name, uint64_t out[2])
         out[i] = (uint64_t)json_int_value(v, 0);
 }
 
-/* The number of the output with this order of the command; false: there is none. */
+/* Sets *number to that of the command's output with this order. Returns false if there is
+ * none. */
 static bool find_output(struct bash *b, const char *id, int64_t order, uint64_t *number)
 {
     if (!bash_store_find(&b->store, id, number))
@@ -672,7 +676,7 @@ static bool has_action(const struct bash *b, const char *key)
     return false;
 }
 
-/* It was asked for, and the previous worker did not get to start it. */
+/* Starts a requested command that the previous worker did not start. */
 static void begin_again(struct bash_run *run)
 {
     uint64_t number;
@@ -701,7 +705,7 @@ void bash_runs_start(struct bash *b)
         if (p)
             attach(run, p);
         else if (has_action(b, run->id))
-            continue; /* on_process or on_ended comes */
+            continue; /* on_process or on_ended continues */
         else if (run->begun)
             fail(run,
                  "the server was restarted, and the end of the command is not known");

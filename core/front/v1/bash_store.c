@@ -2,14 +2,14 @@
 /*
  * Events of commands: one file each, and an index of all in memory.
  *
- * A file's name has the time, the kind and the ids, so names sort as events came, and
- * the index is made from names alone. Its content is the event's JSON, as clients get
- * it. A file that the agent-server itself wrote is read the same way.
+ * A file's name has the time, the kind and the ids, so names sort by time, and the index
+ * is made from names alone. Its content is the event's JSON, as clients get it. Files
+ * written by the agent-server itself are read in the same way.
  *
- * A search looks at the index only: at most BASH_EVENTS_MAX entries. It reads the files
- * of the events that it answers, at most a page, unless they are among the newest, whose
- * text is kept (BASH_CACHED_MAX). The order of an output is in no name: it is known of
- * those that this worker wrote, and read once, from the file, of others.
+ * A search uses only the index: at most BASH_EVENTS_MAX entries. It reads the files of
+ * the events in its answer, at most a page, except for the newest, whose text is in
+ * memory (BASH_CACHED_MAX). The order of an output is not in its name: it is known for
+ * outputs that this worker wrote, and read once, from the file, for others.
  */
 #include "front/v1/bash.h"
 
@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 enum {
-    DIGITS = 20, /* of the time in a name */
+    DIGITS = 20, /* of the time in a file name */
     NAME_SIZE = 128,
     MEMORY_MAX = LIMIT_EVENTS_MEMORY
 };
@@ -78,7 +78,8 @@ void bash_time(uint64_t us, char out[32])
         snprintf(out + n, 32 - n, "Z");
 }
 
-/* YYYYMMDDHHMMSSffffff, UTC. Also of 14 digits, as earlier lines of the product. */
+/* Reads YYYYMMDDHHMMSSffffff, UTC, or 14 digits, as earlier versions of the product
+ * wrote. */
 static bool stamp_read(struct str s, uint64_t *us)
 {
     static const unsigned sizes[] = {4, 2, 2, 2, 2, 2, 6};
@@ -148,7 +149,7 @@ struct bash_event *bash_store_at(const struct bash_store *s, uint64_t number)
     return &s->v[number - s->base];
 }
 
-/* The front of the array is given back when it is half of it. */
+/* Drops the unused front of the array once it is half of the array. */
 static void compact(struct bash_store *s)
 {
     if (s->start < 64 || s->start < count(s))
@@ -233,7 +234,7 @@ static int make_folder(const char *dir)
     return 0;
 }
 
-/* Whole or not at all: under another name first. */
+/* Writes a file completely or not at all: first under another name. */
 static int put_file(const struct bash_store *s, const struct bash_event *e,
                     struct str text)
 {
@@ -295,7 +296,7 @@ size_t bash_store_drop(struct bash_store *s, uint64_t before)
     return dropped;
 }
 
-/* The texts of the newest events are kept, so that a client that polls reads no file. */
+/* Keeps the texts of the newest events, so that polling reads no files. */
 static void cache(struct bash_store *s)
 {
     if (s->cached_from < bash_store_first(s))
@@ -310,7 +311,7 @@ static void cache(struct bash_store *s)
     }
 }
 
-/* Too many or too large: the oldest go. */
+/* Removes the oldest events if they are too many or too large. */
 static void limit(struct bash_store *s)
 {
     while (count(s) > 1 &&
@@ -356,7 +357,7 @@ struct str bash_store_text(struct bash_store *s, uint64_t number)
     put_path(s, e, &path);
     if (file_read(buf_z(&path), BASH_TEXT_MAX, &s->kept, &why) < 0 ||
         !jsontext_valid(str_trim(buf_str(&s->kept)))) {
-        log_warn("v1: an event of a command cannot be read and is passed over: %s",
+        log_warn("v1: an event of a command cannot be read and is skipped: %s",
                  why.text[0] ? why.text : "it is not JSON");
         e->kind = BASH_DEAD;
         s->kept_number = 0;
@@ -389,7 +390,7 @@ static int by_time(const void *a, const void *b)
     return c ? c : memcmp(x->id, y->id, sizeof(x->id));
 }
 
-/* What is there already, from the names. */
+/* Reads the existing events from the file names. */
 static void read_folder(struct bash_store *s)
 {
     struct bash_event *all = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which pages may read answers (the CORS protocol of the Fetch Standard): as
- * openhands-agent-server middleware.py decides. Credentials are always allowed.
+ * Which pages may read answers (the CORS protocol of the Fetch Standard), by the rules of
+ * openhands-agent-server middleware.py. Credentials are always allowed.
  */
 #include "front/v1/own.h"
 
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* The regular expression fits all of text. */
+/* Does the regular expression match all of text? */
 static bool like(struct pattern *p, struct str text)
 {
     struct err e = ERR_INIT;
@@ -43,7 +43,8 @@ static bool is_allowed(const struct v1 *v, struct str origin)
     return ok;
 }
 
-/* The cookie of workspace files is for pages of any site (9.6 of its routes). */
+/* Is the path one for pages of any site? Those of the workspace cookie (9.6 of its
+ * routes). */
 static bool is_for_all(struct str path)
 {
     static const struct str workspace = STR("/workspace");
@@ -73,7 +74,7 @@ static void add_field(struct req *r, const char *name, struct str value)
     buf_release(&b);
 }
 
-/* An OPTIONS that is no preflight: no route has that method. */
+/* Answers an OPTIONS that is not a preflight: no route has that method. */
 static void answer_options(const struct v1 *v, struct req *r)
 {
     struct buf path = BUF_INIT(HTTP_LINE_MAX), allow = BUF_INIT(128);

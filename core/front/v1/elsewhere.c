@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Routes of the agent-server that run an agent or keep its settings. A sandbox has none
- * of them: they answer 501 with a sentence that says where they live.
+ * of them: they answer 501 with a sentence about where they are.
  */
 #include "front/v1/own.h"
 

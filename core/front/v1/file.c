@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Files: upload, download, folders, all by helpers. The bytes of an upload go from the
- * form to a helper as they come, which writes them next to the file and puts it in place
- * when the form is whole. Clients of before 2026 have the path at the end of the URL.
+ * form to a helper as they arrive; it writes them next to the target and renames the file
+ * when the form is complete. Clients from before 2026 send the path at the end of the
+ * URL.
  */
 #include "front/transfer/transfer.h"
 #include "front/v1/work.h"
@@ -29,8 +30,8 @@ static struct json *success(void)
 }
 
 /*
- * work_new for a path in the query, or behind the route as it was before 2026:
- * /api/file/upload//tmp/x is of /tmp/x.
+ * Like work_new, for a path in the query or, as before 2026, after the route:
+ * /api/file/upload//tmp/x is for /tmp/x.
  */
 static struct work *work_at(struct req *r)
 {
@@ -52,7 +53,8 @@ static struct work *work_at(struct req *r)
 struct v1_upload {
     char path[V1_PATH_MAX];
     struct sandbox_place place;
-    bool had, plain, lacks; /* a part `file` that is a file; that is none; neither came */
+    bool had, plain, lacks; /* had: the part `file` is a file; plain: it is not; lacks:
+                             * there is none */
 };
 
 static void refuse_part(struct req *r, bool plain)
@@ -205,7 +207,7 @@ static void get_download(struct req *r)
     work_end(w);
     json_put_z(args, "path", d->path);
     json_put_bool(args, "head", str_eq(req_method(r), STR("HEAD")));
-    transfer_range(r, args); /* a malformed one counts as none (RFC 9110 14.2) */
+    transfer_range(r, args); /* a malformed range counts as none (RFC 9110 14.2) */
     transfer_send(r, &(struct transfer_ask){.en = v1_of(r)->en,
                                             .verb = "send",
                                             .args = args,
@@ -246,7 +248,7 @@ static void post_directory(struct req *r)
     work_act(w, "mkdir", args, on_made);
 }
 
-/* The folders of a result, as objects with this name for their names. */
+/* Returns the folders of a result as objects whose names are in the member `name`. */
 static struct json *folders_as(const struct json *result, const char *name)
 {
     struct json *list = json_array();
@@ -352,14 +354,14 @@ static const struct param subdirs_query[] = {
     PATH("The absolute path of the folder"),
     {.name = "page_id",
      .type = PARAM_STRING,
-     .about = "The next_page_id of the page before"},
+     .about = "The next_page_id of the previous page"},
     {.name = "limit",
      .type = PARAM_INT,
      .ranged = true,
      .min = 1,
      .max = 100,
      .dflt = "100",
-     .about = "How many folders a page has"},
+     .about = "The number of folders on a page"},
     HIDDEN,
     {0}};
 
@@ -368,7 +370,7 @@ static const struct route routes[] = {
      .path = "/api/file/upload",
      .body = post_upload,
      .takes = "multipart/form-data",
-     .about = "Puts the part `file` in place as a file, as a whole or not at all",
+     .about = "Stores the part `file` as a file, completely or not at all",
      .query = file_query},
     {.methods = HTTP_POST, .path = "/api/file/upload/*", .body = post_upload},
     {.methods = HTTP_GET,

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Looked through in this order. */
+/* Searched in this order. */
 static const struct http_front *const tables[] = {
     &v1_server_table,  &v1_openapi_table, &v1_init_table,
     &v1_static_table,  &v1_bash_table,    &v1_file_table,
@@ -28,7 +28,7 @@ static char *text_of(const struct json *o, const char *name)
     return xstrndup(s.p, s.n);
 }
 
-/* The expression for a whole Origin. It was given as one for the whole already. */
+/* Returns the expression for allowed origins. It already matches only whole ones. */
 static struct pattern *origins_like(const struct json *o)
 {
     struct err e = ERR_INIT;
@@ -43,8 +43,8 @@ static struct pattern *origins_like(const struct json *o)
 }
 
 /*
- * What commands have in their environment: as openhands-agent-server bash_service.py has
- * it, for every program of a server that speaks its protocol.
+ * Sets the environment of commands as openhands-agent-server bash_service.py does, for
+ * every program of a server that speaks its protocol.
  */
 static void put_env(struct engine *en)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The routes of git: what core/git finds, in the agent-server's words. */
+/* The routes of git: the results of core/git, in the agent-server's form. */
 #include "front/v1/work.h"
 
 #include "base/xalloc.h"
@@ -21,7 +21,7 @@ static bool is_sha(struct str s)
 
 #define SHA_PATTERN .pattern = "^[0-9a-fA-F]{4,64}$", .fits = is_sha
 
-/* As a shell reads it as one word (Python's shlex.quote). */
+/* Appends s quoted as one word for a shell (Python's shlex.quote). */
 static void shell_word(struct buf *b, struct str s)
 {
     buf_addc(b, '\'');
@@ -34,7 +34,7 @@ static void shell_word(struct buf *b, struct str s)
     buf_addc(b, '\'');
 }
 
-/* ref: what NOTFOUND is about. Ends w. */
+/* Answers with e and ends w. ref: the subject of NOTFOUND. */
 static void refuse(struct work *w, const struct err *e, struct str ref)
 {
     struct buf b = BUF_INIT(16 << 10), spec = BUF_INIT(8 << 10);
@@ -52,7 +52,7 @@ static void refuse(struct work *w, const struct err *e, struct str ref)
     buf_release(&spec);
 }
 
-/* work_new, also for paths that are the rest of the URL's, as before 2026. */
+/* Like work_new, also for a path that is the rest of the URL's, as before 2026. */
 static struct work *work_at(struct req *r, const struct model *m)
 {
     static const struct model_field none[] = {{.name = NULL}};
@@ -98,7 +98,7 @@ static void on_changes(struct work *w, const struct json *result, const struct e
         work_answer(w, changes_of(result));
 }
 
-/* NULL: none was given. */
+/* Returns a member of the query; NULL if it is not given. */
 static const char *member(const struct work *w, const char *name)
 {
     struct json *j = json_get(w->query, name);
@@ -145,7 +145,7 @@ static void get_commit_changes(struct req *r)
 
 /* ---- two versions of a file ---- */
 
-/* A text with \n as ends of lines, without the last of them; null is "". */
+/* Adds a text with \n as line ends, without the last one; "" for null. */
 static void put_version(struct json *to, const char *name, const struct json *result,
                         const char *from)
 {
@@ -263,7 +263,7 @@ static void get_commits(struct req *r)
 #define REF \
     { \
         .name = "ref", .type = PARAM_STRING, \
-        .about = "What it is compared with; without it a base that fits the branch" \
+        .about = "The base of the comparison; by default one that fits the branch" \
     }
 
 static const struct param changes_query[] = {PATH("The folder"), REF, {0}};
@@ -282,7 +282,7 @@ static const struct param commits_query[] = {PATH("The folder"),
                                               .min = 1,
                                               .max = COMMITS_MAX,
                                               .dflt = "50",
-                                              .about = "How many commits at most"},
+                                              .about = "The number of commits at most"},
                                              {0}};
 static const struct param commit_query[] = {{.name = "sha",
                                              .type = PARAM_STRING,
@@ -296,7 +296,7 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/api/git/changes",
      .run = get_changes,
-     .about = "What changed in a folder",
+     .about = "The changes in a folder",
      .query = changes_query},
     {.methods = HTTP_GET, .path = "/api/git/changes/*", .run = get_changes},
     {.methods = HTTP_GET,
@@ -313,7 +313,7 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/api/git/commits/{sha}/changes",
      .run = get_commit_changes,
-     .about = "What a commit changed",
+     .about = "The changes of a commit",
      .query = commit_query},
 };
 

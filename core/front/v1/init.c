@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Deferred init, for pools of warm servers: the server listens, and POST /api/init gives
- * it keys and variables once. Until then /api/… answers 503. What was given is a state
- * at the keeper, so that the next worker has it.
+ * it keys and variables once. Until then /api/… answers 503. The given values are a state
+ * at the keeper, so that the next worker has them.
  */
 #include "front/v1/own.h"
 
@@ -31,7 +31,7 @@ static void answer_state(struct req *r)
     v1_answer(r, 200, j);
 }
 
-/* Not in this mode: both methods answer so. */
+/* Answers both methods if the server is not in this mode. Returns false if it is. */
 static bool is_off(struct req *r)
 {
     if (!v1_of(r)->deferred)
@@ -66,7 +66,7 @@ static const struct model_field fields[] = {
     {.name = NULL}};
 static const struct model init_model = {.fields = fields, .closed = true};
 
-/* Variables for programs that start from now on. */
+/* Sets variables for programs that start from now on. */
 static void put_env(struct v1 *v, const struct json *env)
 {
     struct buf b = BUF_INIT(LIMIT_BLOB_MAX);
@@ -82,7 +82,7 @@ static void put_env(struct v1 *v, const struct json *env)
     buf_release(&b);
 }
 
-/* Makes values count, which takes them. give: what adds a key. */
+/* Applies values, which it takes. give: the function that adds a key. */
 static void take_values(struct v1 *v, struct json *take,
                         void (*give)(struct keys *k, const char *name, const char *at,
                                      struct str key))
@@ -129,8 +129,8 @@ static bool has_secret(const struct v1 *v, const struct req *r)
 }
 
 /*
- * A key that could not count would leave the server open, so it is refused. Returns
- * false and adds to *errors.
+ * Refuses keys that cannot count, as they would leave the server open: returns false and
+ * adds to *errors.
  */
 static bool check_keys(const struct v1 *v, const struct json *values,
                        struct json **errors)
@@ -197,7 +197,7 @@ static const struct route routes[] = {
      .path = "/api/init",
      .run = get_init,
      .open = true,
-     .about = "Whether POST /api/init has come"},
+     .about = "Whether POST /api/init has been called"},
     {.methods = HTTP_POST,
      .path = "/api/init",
      .run = post_init,

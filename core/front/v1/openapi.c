@@ -70,7 +70,7 @@ static void put_route(struct json *paths, const struct route *t)
 {
     static const char *const names[] = {"get", "post", "put", "delete", "patch"};
     if (t->key_in_message || strchr(t->path, '*'))
-        return; /* OpenAPI describes no WebSocket, and no rest of a path */
+        return; /* OpenAPI cannot describe WebSockets and rests of paths */
     if (!json_has(paths, t->path))
         json_put(paths, t->path, json_object());
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -79,7 +79,7 @@ static void put_route(struct json *paths, const struct route *t)
     }
 }
 
-/* The path of the public URL, without the slash at its end. */
+/* Adds the path of the public URL, without its last slash. */
 static void put_root(const struct v1 *v, struct json *to)
 {
     struct url u;

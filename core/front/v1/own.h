@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The front-end `v1`: the sandbox part of OpenHands' agent-server, line 1.43 of August
- * 2026 (software-agent-sdk, openhands-agent-server/). README.md has the table of what is
- * served.
+ * The front-end `v1`: the sandbox part of OpenHands' agent-server, version 1.43 of August
+ * 2026 (software-agent-sdk, openhands-agent-server/). README.md has the table of its
+ * routes.
  *
  *   front.c      options, life, the tables of routes
  *   settings.c   options and the server's own environment (OH_…), read before the worker
@@ -13,7 +13,7 @@
  *   openapi.c    GET /openapi.json, from the tables of routes
  *   init.c       deferred init: POST /api/init
  *   static.c     files for browsers; the cookie of workspace files
- *   elsewhere.c  routes that an agent has, and a sandbox has not
+ *   elsewhere.c  routes that an agent's server has, but not a sandbox
  *
  *   work.c       requests that wait for a helper or an action (work.h)
  *   file.c       upload, download, folders
@@ -23,7 +23,7 @@
  *   bash.c       the routes of commands
  *   bash_run.c   a command: its process, its output as events
  *   bash_store.c the events, on disk
- *   bash_page.c  events as answers: search, by id, of a command that was waited for
+ *   bash_page.c  events as answers: search, by id, after the wait for a command
  *   bash_link.c  the WebSocket
  *
  * Each file with routes exports one http_front without arg, which front.c lists.
@@ -44,12 +44,13 @@ struct pattern;   /* text/pattern.h */
 
 enum {
     V1_TABLES_MAX = 24,
-    V1_BODY_MAX = 4 << 20, /* of JSON: a command of LIMIT_COMMAND_MAX is refused later */
+    V1_BODY_MAX = 4 << 20, /* of a JSON body; commands over LIMIT_COMMAND_MAX are refused
+                            * later */
     V1_ANSWER_MAX = 12 << 20,
     V1_PATH_MAX = 4096
 };
 
-/* The line of the agent-server whose routes these are. */
+/* The version of the agent-server with these routes. */
 #define V1_LINE "1.43.0"
 
 enum v1_state { V1_DORMANT, V1_INITIALIZING, V1_READY };
@@ -65,18 +66,18 @@ struct v1 {
     int64_t busy_ms;         /* clock_ms of the last call that counts as activity */
     /* Settings, owned strings; "": not given. */
     char *docker_host, *static_dir, *web_url, *git_sha, *git_ref;
-    struct json *origins;        /* owned: strings that may be an Origin */
+    struct json *origins;        /* owned: the allowed values of Origin */
     struct pattern *origin_like; /* owned; NULL: none */
     double idle_timeout;         /* seconds; 0: none */
     /* Deferred init. */
     bool deferred;
     enum v1_state state;
     char *secret_key;  /* owned; "": none */
-    struct json *init; /* owned: what POST /api/init gave; NULL: nothing */
+    struct json *init; /* owned: the values of POST /api/init; NULL: none */
 };
 
 struct v1 *v1_of(const struct req *r);
-/* A call that counts as activity for idle_time came. */
+/* Notes a call that counts as activity for idle_time. */
 void v1_touch(struct v1 *v);
 
 /* ---- settings.c ---- */
@@ -92,33 +93,37 @@ extern const struct program v1_programs[];
 extern const char v1_json[]; /* "application/json" */
 /* Answers with take, which it frees. */
 void v1_answer(struct req *r, int status, struct json *take);
-/* {"detail": text}, for statuses below 500 and those that say where something is. */
+/* Answers {"detail": text}, for statuses below 500 and those that name another server. */
 void v1_detail(struct req *r, int status, const char *text);
-/* {"detail":"Internal Server Error","exception":"STATUS: text"}: a handler's own 5xx. */
+/* Answers a handler's own 5xx: {"detail":"Internal Server Error","exception":"STATUS:
+ * text"}. */
 void v1_broken(struct req *r, int status, const char *text);
-/* The same for a failure that no handler expects: 500 with an error_id, also logged. */
+/* The same for a failure that no handler expects: 500 with an error_id, which is
+ * logged. */
 void v1_unforeseen(struct req *r, const char *text);
-/* As struct http_front.fail; of every table of this front-end. */
+/* Like struct http_front.fail, for all tables of this front-end. */
 void v1_fail(struct req *r, int status, const char *text);
-/* As struct front.credential and refuse. */
+/* Like credential and refuse of struct front. */
 enum keys_given v1_credential(void *f, const struct keys *k, const struct req *r,
                               enum right *right);
 void v1_refuse(void *f, struct req *r, enum refusal why, const char *text);
-/* The methods of the route at path, as bits (enum of http/httpd.h); 0: there is none. */
+/* Returns the methods of the route at path, as bits (enum of http/httpd.h); 0 if there is
+ * no route. */
 unsigned v1_methods(const struct v1 *v, struct str path);
-/* The bytes of path, decoded; the caller releases out. -1: malformed. */
+/* Appends the rest of r's path, decoded; the caller releases out. Returns -1 if it is
+ * malformed. */
 int v1_path(const struct req *r, struct buf *out);
 
 /* ---- cors.c ---- */
 
-/* As struct front.preflight. */
+/* Like struct front.preflight. */
 bool v1_preflight(void *f, struct req *r);
 
 /* ---- init.c ---- */
 
-/* As struct front.instead: 503 while the server waits for POST /api/init. */
+/* Like struct front.instead: answers 503 while the server waits for POST /api/init. */
 bool v1_instead(void *f, struct req *r);
-/* Takes up what POST /api/init gave the worker before. */
+/* Loads the values that POST /api/init gave to a previous worker. */
 void v1_init_load(struct v1 *v);
 
 /* ---- server.c ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program openhands-agent-server, by a link of that name: its command line
- * (openhands-agent-server __main__.py) as options of od serve. Its environment is read
- * by settings.c.
+ * The program openhands-agent-server, for a link of that name: translates its command
+ * line (openhands-agent-server __main__.py) into options of od serve. settings.c reads
+ * its environment.
  */
 #include "front/v1/own.h"
 
@@ -27,7 +27,8 @@ static const char usage[] =
     "OH_BASH_EVENTS_DIR, OH_BASH_EVENTS_RETENTION_SECONDS, OH_STATIC_FILES_PATH,\n"
     "OH_ALLOW_CORS_ORIGINS_0, OH_ALLOW_CORS_ORIGIN_REGEX, OH_WEB_URL.\n";
 
-/* The value of --NAME VALUE or --NAME=VALUE at argv[*i]; NULL: it is another word. */
+/* Returns the value of --NAME VALUE or --NAME=VALUE at argv[*i]; NULL if that is another
+ * word. */
 static const char *value_of(char **argv, int *i, const char *name)
 {
     size_t n = strlen(name);
@@ -40,7 +41,7 @@ static const char *value_of(char **argv, int *i, const char *name)
     return argv[*i + 1] ? argv[++*i] : NULL;
 }
 
-/* An option of the original that means nothing here; moves *i over its value. */
+/* Is argv[*i] an option of the original that is ignored here? Moves *i over its value. */
 static bool is_passed_over(char **argv, int *i)
 {
     static const char *const with_value[] = {"--import-modules", "--extra-python-path"};
@@ -53,7 +54,7 @@ static bool is_passed_over(char **argv, int *i)
     return false;
 }
 
-/* The last word is an option whose value is missing. */
+/* Is word an option that needs a value? */
 static bool needs_value(const char *word)
 {
     static const char *const names[] = {"--host", "--port", "--import-modules",
@@ -118,7 +119,7 @@ static int read_words(int argc, char **argv, struct program_words *out)
     if (open && strncmp(host, "127.", 4) != 0 && strcmp(host, "localhost") != 0) {
         fprintf(
             stderr,
-            "openhands-agent-server: warning: %s is open to whoever reaches it: there "
+            "openhands-agent-server: warning: anyone who reaches %s may use it: there "
             "is no session key\n",
             host);
         program_add(out, "--insecure-open");

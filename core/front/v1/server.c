@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the server is: health, server info, tools; editors and desktops it has none. */
+/* Routes about the server: health, server info, tools, and the editor and desktop that it
+ * does not have. */
 #include "front/v1/own.h"
 
 #include "base/clock.h"
@@ -18,7 +19,7 @@ static void ready(struct req *r)
     req_answer(r, 200, v1_json, STR("{\"status\":\"ready\"}"));
 }
 
-/* Tools that od has under the names of the SDK's tools. */
+/* Adds the tools of od that have names of the SDK's tools. */
 static void put_tools(struct json *to, const char *name)
 {
     struct json *list = json_array();
@@ -29,7 +30,7 @@ static void put_tools(struct json *to, const char *name)
     json_put(to, name, list);
 }
 
-/* Whole seconds since then, as a float: "12.0". */
+/* Appends the whole seconds since since_ms as a float: "12.0". */
 static void put_seconds(struct buf *b, const char *name, int64_t since_ms)
 {
     int64_t s = (clock_ms() - since_ms) / 1000;

@@ -2,10 +2,9 @@
 /*
  * Settings of the agent-server: options of od serve, and the variables OH_… that the
  * product's own images and launchers set (openhands-agent-server config.py). They are
- * read once, before there is a worker. Keys are overwritten where they were given.
- *
- * Variables without an option are read only if some listener is v1@…: a server that
- * speaks other protocols does not care for them.
+ * read once, before there is a worker. Keys are overwritten in argv and the environment.
+ * Variables without an option are read only if some listener is v1@…: a server for other
+ * protocols ignores them.
  */
 #include "front/v1/own.h"
 
@@ -27,7 +26,7 @@ static const struct option_row rows[] = {
      .member = "api_key",
      .secret = true,
      .about = "require this key at the agent-server's listeners, v1@ADDRESS; "
-              "OH_SESSION_API_KEYS_1 and so on have further ones"},
+              "OH_SESSION_API_KEYS_1 and so on add more"},
     {.name = "v1-secret-key",
      .type = OPTION_TEXT,
      .value = "KEY",
@@ -40,7 +39,7 @@ static const struct option_row rows[] = {
      .type = OPTION_SWITCH,
      .env = "OH_DEFERRED_INIT",
      .member = "deferred_init",
-     .about = "answer 503 until POST /api/init has come"},
+     .about = "answer 503 until POST /api/init is called"},
     {.name = "v1-bash-events-dir",
      .type = OPTION_TEXT,
      .value = "DIR",
@@ -55,32 +54,32 @@ static const struct option_row rows[] = {
      .member = "retention_ms",
      .unset = "never",
      .min = 1,
-     .about = "remove events of commands that are older"},
+     .about = "remove events of commands older than this"},
     {.name = "v1-static-files",
      .type = OPTION_TEXT,
      .value = "DIR",
      .env = "OH_STATIC_FILES_PATH",
      .member = "static_dir",
-     .about = "serve the files there at /static/"},
+     .about = "serve the files of this folder at /static/"},
     {.name = "v1-cors-origin",
      .type = OPTION_LIST,
      .value = "ORIGIN",
      .member = "origins",
-     .about = "pages of this origin may read answers; those of this machine always may"},
+     .about = "let pages of this origin read answers; pages of this machine always may"},
     {.name = "v1-cors-origin-regex",
      .type = OPTION_TEXT,
      .value = "REGEX",
      .env = "OH_ALLOW_CORS_ORIGIN_REGEX",
      .member = "origin_regex",
-     .about = "the same for origins that the whole of the expression matches"},
+     .about = "the same for origins that match the whole expression"},
     {.name = NULL},
 };
 
 /* ---- the environment ---- */
 
 /*
- * The list of OH_NAME: a JSON array; or OH_NAME_0, OH_NAME_1 … up to the first gap, of
- * which OH_NAME, if it is a number, says how many. Adds to list from item `from` on.
+ * Reads the list OH_NAME: a JSON array; or OH_NAME_0, OH_NAME_1 … up to the first gap, or
+ * up to the number in OH_NAME. Adds the items from `from` on to list.
  */
 static void put_list(struct json *list, const char *name, unsigned from, bool secret)
 {
@@ -119,7 +118,7 @@ static void put_var(struct json *own, const char *member, const char *name)
 
 /* ---- the file ---- */
 
-/* Members of the product's configuration file, and what they are called here. */
+/* Members of the product's configuration file, and their names here. */
 static const struct {
     const char *theirs, *ours;
 } members[] = {
@@ -133,7 +132,7 @@ static const struct {
     {"allow_cors_origins", "origins"},
 };
 
-/* Its members count where nothing else was given. A file that is absent is fine. */
+/* Its members count if nothing else sets them. The file may be absent. */
 static int put_file(struct json *own, struct err *e)
 {
     const char *path = getenv("OPENHANDS_AGENT_SERVER_CONFIG_PATH");
@@ -191,7 +190,7 @@ static int make_absolute(struct json *own, const char *member, struct err *e)
     return rc;
 }
 
-/* The first of keys is the one that od serve knows of, if there is no other. */
+/* The first of keys becomes the key that od serve knows, if there is no other. */
 static void put_first_key(struct json *own)
 {
     struct json *first = json_first(json_get(own, "keys"));
@@ -201,7 +200,7 @@ static void put_first_key(struct json *own)
     json_drop(json_get(own, "keys"), first);
 }
 
-/* A key that could not count would leave the server open: it is an error. */
+/* Refuses keys that cannot count, as they would leave the server open. */
 static int check_keys(const struct json *own, struct err *e)
 {
     const struct json *list = json_get(own, "keys");

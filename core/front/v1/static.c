@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files for browsers, if a folder for them was given; the cookie of workspace files. The
- * files are looked at and read by a helper: no pipe and no slow disk delays others.
+ * Files for browsers, if a folder for them was given; the cookie of workspace files. A
+ * helper reads the files, so that no pipe and no slow disk delays other requests.
  */
 #include "front/v1/own.h"
 
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* ---- what a helper looks at ---- */
+/* ---- the helper ---- */
 
 /* All paths are below the folder, whatever links are in it (file/border.h). */
 static struct transfer_ask ask_of(struct req *r, const char *verb,
@@ -92,7 +92,7 @@ static void on_no_index(struct req *r, void *arg, const struct err *e)
     look_at_folder(r);
 }
 
-/* Where the static files begin, or the server info. */
+/* Redirects to the static files, or answers the server info. */
 static void root(struct req *r)
 {
     static const struct transfer_words words = {.done = on_index, .fail = on_no_index};
@@ -142,7 +142,7 @@ static void on_no_range(struct req *r, void *arg, uint64_t size)
     v1_detail(r, 416, "Range Not Satisfiable");
 }
 
-/* Is a part of the path ".."? A client has taken such parts out before it asks. */
+/* Is a part of the path ".."? Clients remove such parts before they send a path. */
 static bool has_up(struct str path)
 {
     while (path.n > 0) {
@@ -173,7 +173,7 @@ static void get_static(struct req *r)
 
 /* ---- the cookie ---- */
 
-/* Is it this machine, by the names that browsers treat as secure? */
+/* Is host this machine, by a name that browsers treat as secure? */
 static bool is_local(struct str host)
 {
     static const struct str names[] = {STR("localhost"), STR("127.0.0.1"), STR("[::1]")};
@@ -216,7 +216,7 @@ static const struct route routes[] = {
      .path = "/",
      .run = root,
      .open = true,
-     .about = "The server info, or where the static files begin"},
+     .about = "The server info, or a redirect to the static files"},
     {.methods = HTTP_GET,
      .path = "/static/*",
      .run = get_static,

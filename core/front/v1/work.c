@@ -59,7 +59,7 @@ static void on_room(struct req *r, void *owner)
         git_resume(w->git);
 }
 
-/* -1: it was refused. */
+/* Returns -1 after refusing r. */
 static int take_path(struct req *r, const struct json *query, bool absolute,
                      const struct sandbox_place *place, char out[V1_PATH_MAX])
 {
@@ -186,7 +186,7 @@ const char *work_home(const struct work *w)
     return w->place.as_user || !home || home[0] != '/' ? w->place.home : home;
 }
 
-/* The environment of the user's programs; HOME is the user's. */
+/* Returns the environment of the user's programs, with the user's HOME. */
 static char **make_env(struct work *w, struct buf *space)
 {
     struct buf extra = BUF_INIT(V1_PATH_MAX + 8);
@@ -222,7 +222,8 @@ void work_git(struct work *w, struct git_ask *q, work_then *then)
 
 /* ---- actions ---- */
 
-/* What the observation says. NULL: *e. The caller's. */
+/* Reads an observation; the caller owns it. Returns NULL and sets *e if it is an
+ * error. */
 static struct json *observation(struct engine *en, uint64_t end, struct err *e)
 {
     struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
@@ -286,7 +287,8 @@ struct work_list *work_list_new(void)
     return l;
 }
 
-/* What a patch kept there is removed by its helper, except when the worker was killed. */
+/* Removes files of patches that a killed worker left; otherwise their helpers remove
+ * them. */
 static void remove_left(const struct engine *en)
 {
     char dir[sizeof(en->state_dir) + sizeof(WORK_SCRATCH) + 1];
@@ -331,14 +333,14 @@ void work_broken(struct work *w, const char *prefix, const struct err *e)
     work_end(w);
 }
 
-/* ---- words ---- */
+/* ---- texts ---- */
 
 static void put_errno(struct buf *out, int n, const char *path)
 {
     buf_addf(out, "[Errno %d] %s: '%s'", n, strerror(n), path);
 }
 
-/* The folder above path, and those above that: the first that exists. */
+/* Is the first existing path above this one a file? Writes that to out. */
 static bool parent_is_file(const char *path, char out[V1_PATH_MAX])
 {
     struct stat st;

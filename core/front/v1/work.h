@@ -3,7 +3,7 @@
  * A request that waits for a helper or an action: what the routes of files and git share.
  *
  *   work_new ─▶ work_file, work_git or work_act ─▶ then(), once ─▶ … ─▶ work_end
- *        └── the client goes ─▶ the helper is ended, the action goes on ─▶ freed
+ *        └── the client disconnects ─▶ the helper ends, the action goes on ─▶ freed
  *
  * `then` answers w->req, or begins the next step; after its answer it calls work_end.
  */
@@ -30,9 +30,9 @@ struct work {
     char path[V1_PATH_MAX];     /* of the query, absolute */
     struct fileact *file;       /* borrowed; NULL: none runs */
     struct git_call *git;       /* the same */
-    uint64_t action;            /* waited for; 0: none */
+    uint64_t action;            /* the action to wait for; 0: none */
     work_then *then;
-    const char *type; /* of bytes that are sent; NULL: none */
+    const char *type; /* the type of bytes sent; NULL: none */
     bool begun;       /* the answer has begun */
     bool ended;
     void (*drop)(struct work *w); /* frees own; may be NULL */
@@ -42,34 +42,34 @@ struct work {
 /* The folder of the state directory for patches that are being made. */
 #define WORK_SCRATCH "git"
 
-/* Of struct v1: who waits for actions. */
+/* Part of struct v1: the requests that wait for actions. */
 struct work_list {
     struct list all;
     struct action_watch watch;
 };
 struct work_list *work_list_new(void);
-/* The actions are there. Removes what an earlier worker left in WORK_SCRATCH. */
+/* Called when the actions exist. Removes what an earlier worker left in WORK_SCRATCH. */
 void work_list_start(struct work_list *l, struct engine *en);
 
 /*
- * Counts as activity; reads the query by m (NULL: by none) and the member `path`. With
- * absolute, a path that is not is refused; else it counts from the server's directory.
- * Returns NULL if it has refused the request.
+ * Counts as activity; reads the query by the model m (NULL: none) and the member `path`.
+ * absolute: a relative path is refused; otherwise it is relative to the server's
+ * directory. Returns NULL after refusing r.
  */
 struct work *work_new(struct req *r, const struct model *m, bool absolute);
-/* The request has its answer, or none is needed: w is freed. */
+/* Frees w: the request has its answer, or needs none. */
 void work_end(struct work *w);
 
 /*
- * Each starts one step and calls then() when it is over, perhaps before it returns. args
- * and env are taken. With w->type, bytes are sent to the client as they come, behind an
- * answer 200 that the first of them begins.
+ * Each starts one step and calls then() at its end, perhaps before returning. Takes args
+ * and env. With w->type, bytes are sent to the client as they arrive, in an answer 200
+ * that the first of them begins.
  */
 void work_file(struct work *w, const char *verb, struct json *args, work_then *then);
 void work_git(struct work *w, struct git_ask *q, work_then *then);
 void work_act(struct work *w, const char *action, struct json *args, work_then *then);
 
-/* The home folder of the user whose files these are. */
+/* Returns the home folder of the user that owns these files. */
 const char *work_home(const struct work *w);
 
 /* ---- answers, each of which ends w ---- */
@@ -77,14 +77,15 @@ const char *work_home(const struct work *w);
 void work_answer(struct work *w, struct json *take);
 void work_detail(struct work *w, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* A handler's own 500: "PREFIX: " and what an operating system says about w->path. */
+/* Answers a handler's own 500: "PREFIX: " and the operating system's error about
+ * w->path. */
 void work_broken(struct work *w, const char *prefix, const struct err *e);
-/* Bytes were sent: ends the answer; on an error, visibly. */
+/* Ends an answer of bytes; on an error, cuts it off visibly. */
 void work_sent(struct work *w, const struct err *e);
 
 /*
  * Appends an error as Python prints an OSError: "[Errno 21] Is a directory: '/tmp'". The
- * reason is looked for at the path; without one it is e's text.
+ * reason is found by examining the path; otherwise it is e's text.
  */
 void work_errno(struct buf *out, const char *path, const struct err *e);
 /* Adds Content-Disposition: attachment (RFC 6266) with this name. */
