@@ -13,7 +13,7 @@
 enum {
     VIEWER_MAX = 4,
     VIEWER_IMAGE_MAX = 20 << 20, /* bytes of a picture's file */
-    VIEWER_PAGE_MAX = 40 << 20   /* bytes of HTML in the helper at once */
+    VIEWER_PAGE_MAX = 40 << 20   /* bytes of HTML in the helper at the same time */
 };
 
 /* A request to the helper. */
@@ -24,14 +24,14 @@ struct viewer_ask {
 };
 
 /*
- * A job_fn; arg is a struct viewer_ask. It runs as the user whose files are shown, and
- * writes the page of the file. On failure e has DENIED if that asker may not see the file
- * or a link leads out, NOTFOUND, INVALID for a folder and nothing else, UNSUPPORTED for a
- * file of another type or a damaged one, or another code.
+ * A job_fn; arg is a struct viewer_ask. Runs as the user whose files are shown, and
+ * writes the page of the file. On failure, sets *e: DENIED if the client may not see the
+ * file or a link leads out, NOTFOUND, INVALID only for a folder, UNSUPPORTED for a file
+ * of another type or a damaged one, or another code.
  */
 int viewer_make_page(void *arg, const struct job_child *c, struct err *e);
 
-/* Appends a path, which may be any bytes, or other words, as HTML. */
+/* Appends a path, which may be any bytes, or another text, as HTML. */
 int viewer_add_path(struct buf *out, const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The helper of the file viewer: who asks, which file it is, and its page. */
+/* The helper of the file viewer: the client, the file, and its page. */
 #include "front/viewer/own.h"
 
 #include "base/enc.h"
@@ -117,7 +117,7 @@ static bool is_mark(struct str line)
     return str_starts(line, STR("@@ Page ")) && str_ends(line, STR(" @@"));
 }
 
-/* The text's first line tells of the file, and is not of a page. */
+/* The text's first line is about the file and belongs to no page. */
 static int put_pages(const struct job_child *c, struct str text, struct err *e)
 {
     struct buf out = BUF_INIT(VIEWER_PAGE_MAX);
@@ -155,11 +155,11 @@ static int put_pdf(const struct job_child *c, const struct source *s, struct err
     return rc;
 }
 
-/* ---- who asks ---- */
+/* ---- the client ---- */
 
 /*
- * The port is everybody's on this machine, and its users are not one: the page is for
- * who could read the file anyway, and for root.
+ * Every user of this machine can reach the port: the page is only for those who could
+ * read the file anyway, and for root.
  */
 static int check_asker(const struct viewer_ask *a, struct err *e)
 {
@@ -178,9 +178,9 @@ static int check_asker(const struct viewer_ask *a, struct err *e)
                    (unsigned)geteuid(), (unsigned)uid);
 }
 
-/* ---- which file it is ---- */
+/* ---- the file ---- */
 
-/* Without ".", ".." and doubled slashes, as the text has it. */
+/* Removes ".", ".." and doubled slashes, by the text alone. */
 static void normalize(const char *path, char out[PATH_MAX])
 {
     struct str rest = str_of(path);
@@ -205,16 +205,16 @@ static void normalize(const char *path, char out[PATH_MAX])
     out[n] = 0;
 }
 
-/* Below folder, which is not the root of all. */
+/* Is path below folder, which is not "/"? */
 static bool is_below(const char *path, struct str folder)
 {
     return folder.n > 1 && str_starts(str_of(path), folder) && path[folder.n] == '/';
 }
 
 /*
- * A link is followed to below the folder that the path names, as of the newest of several
- * pictures, and to below the working directory, which may be behind one itself. Anywhere
- * else the name would not say what is shown.
+ * A link may lead below the folder of the path, such as one to the newest of several
+ * pictures, and below the working directory, whose path may have links itself. Elsewhere,
+ * the name would not show which file it is.
  */
 static bool stays(const struct viewer_ask *a, const char *real)
 {
@@ -232,7 +232,7 @@ static int check_kind(mode_t mode, struct err *e)
     return S_ISREG(mode) ? 0 : err_set(e, ERR_UNSUPPORTED, "it is not a regular file");
 }
 
-/* DENIED is for askers and links. */
+/* Sets *e from errno, but never DENIED, which is for clients and links. */
 static int fail(struct err *e, const char *path)
 {
     err_sys(e, errno, "cannot view %.1000s", path);
@@ -242,8 +242,8 @@ static int fail(struct err *e, const char *path)
 }
 
 /*
- * What is judged is what is read: opened once without an effect on it, and again by its
- * descriptor. Fills name with a path to it that no rename changes.
+ * Opens the file so that the one judged is the one read: first without an effect on it,
+ * then again by its descriptor. Fills name with a path to it that no rename changes.
  */
 static int open_file(const struct viewer_ask *a, char name[32], struct err *e)
 {
@@ -273,7 +273,8 @@ static int open_file(const struct viewer_ask *a, char name[32], struct err *e)
 
 /* ---- its page ---- */
 
-/* By the first bytes: a name is whatever somebody calls a file. NULL: it is not shown. */
+/* Returns the type by the first bytes, as anybody can name a file anything; NULL if it is
+ * not shown. */
 static const char *type_of(int file)
 {
     static const char *const types[] = {"application/pdf", "image/png", "image/jpeg",

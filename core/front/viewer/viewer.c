@@ -6,18 +6,19 @@
  *   GET /                  {"status": "File viewer server is running"}
  *   GET /view?path=/a.png  "File Viewer - a.png"; an error is a page too
  *
- * Its socket is bound to 127.0.0.1. Pages of the web may not ask it anything, and a Host
- * that is neither this machine nor an address is refused, as in front/guard.h. There is
- * no key: a file is shown to a program of the user as whom it is read, or of root, which
- * the kernel's socket table proves (os/tcpowner.h). Its type is that of its first bytes,
- * and a link is followed only below the folder that the path names or the working
- * directory. Files are read in a helper as the sandbox's user, VIEWER_MAX at once.
+ * Its socket is bound to 127.0.0.1. Requests from pages of the web are refused, and so is
+ * a Host that is neither this machine nor an address, as in front/guard.h. There is no
+ * key: a file is shown to programs of the user that reads it, and of root, as the
+ * kernel's socket table proves (os/tcpowner.h). The first bytes of a file determine its
+ * type, and a link must lead below the folder of the path or the working directory. Files
+ * are read in helpers as the sandbox's user, VIEWER_MAX at the same time.
  *
  * Each page of a PDF file is a <canvas> that holds the page's text, which a script of
- * ours draws: fonts, pictures and places are not those of the document, and it says so.
+ * ours draws: fonts, pictures and positions are not those of the document, as a note
+ * says.
  *
  * Its options are those that od serve stored: http.tmp, the folder of oh-server-url;
- * v0.username, whose files are shown; v0.working_dir, where links may lead.
+ * v0.username, the owner of the files shown; v0.working_dir, where links may lead.
  */
 #include "front/front.h"
 
@@ -60,7 +61,7 @@ struct view {
 
 /* ---- errors ---- */
 
-/* A heading, the path, and why, as far as they are given. */
+/* Answers with a page: a heading, and the path and the reason if they are given. */
 static void answer_error(struct req *r, int status, const char *what, const char *path,
                          const char *why)
 {
@@ -228,7 +229,7 @@ static void fail(struct req *r, int status_code, const char *text)
 static const struct http_front bare_front = {
     .routes = routes, .nroutes = sizeof(routes) / sizeof(routes[0]), .fail = fail};
 
-/* Who may see a file the helper decides; what is open has nothing to hide. */
+/* The helper decides who may see a file; all other routes are public. */
 static bool allow(struct req *r, void *arg)
 {
     (void)arg;
@@ -249,7 +250,8 @@ static void on_count(void *arg, int change)
 
 /* ---- life ---- */
 
-/* Whole or not at all, and never through a link: the folder is everybody's. */
+/* Writes the file completely or not at all, and never through a link, as all users share
+ * the folder. */
 static void write_url(const char *tmp, unsigned port)
 {
     char path[PATH_MAX], part[PATH_MAX], url[64];

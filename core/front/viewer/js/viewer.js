@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Draws the pages of a document: the text of each canvas as lines on it. Only pages that
-// are in sight take the memory of a picture.
+// Draws the pages of a document: the text of each canvas as lines on it. Only visible
+// pages take the memory of a picture.
 
 const draw = c => {
     c.width = 816;
