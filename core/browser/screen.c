@@ -121,7 +121,7 @@ static void offer(struct screen_viewer *v);
 static void on_due(struct timer *t) { offer(container_of(t, struct screen_viewer, due)); }
 
 /*
- * A timer runs only for a viewer that is ready to paint and whose picture is not due
+ * A timer runs only for a viewer that is ready to paint but whose next picture is not due
  * yet.
  */
 static void offer(struct screen_viewer *v)
@@ -314,7 +314,7 @@ static int want_kind(const struct json *m, const char *const *kinds, struct err 
         if (str_eq(kind, str_of(*k)))
             return 0;
     }
-    return err_set(e, ERR_INVALID, "kind is none of this input's");
+    return err_set(e, ERR_INVALID, "kind is not valid for this input");
 }
 
 static int want_range(const struct json *m, const char *name, double from, double to,
@@ -487,7 +487,7 @@ int screen_input(struct screen_viewer *v, const struct json *q, struct str cwd,
         return -1;
     if (s->driver != v) {
         json_free(j);
-        return err_set(e, ERR_DENIED, "only who drives can do that: {\"drive\":true}");
+        return err_set(e, ERR_DENIED, "only the driver can do that: {\"drive\":true}");
     }
     if (s->state != SCREEN_OPEN) {
         json_free(j);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What people see of a browser, and how they act in it.
+ * How people watch a browser and act in it.
  *
  * There is a screen for each session that somebody watches, whether its browser runs or
  * not. It requests a picture from the host only while one is due for a viewer, keeps the
@@ -25,7 +25,7 @@
 enum {
     SCREEN_NAME = 64,
     SCREEN_FRAME_MAX = 1 << 20, /* bytes of a JPEG */
-    SCREEN_FRAMES_KNOWN = 64,   /* input may refer to one of the last so many pictures */
+    SCREEN_FRAMES_KNOWN = 64,   /* how many last pictures input may refer to */
     SCREEN_VIEWERS_MAX = 64,    /* of all browsers */
     SCREEN_FPS = 12,            /* of viewers who do not drive */
     SCREEN_FPS_DRIVER = 25,
@@ -71,7 +71,7 @@ struct screen_viewer {
     struct audience *screen;          /* NULL: not watching */
     const struct screen_calls *calls; /* borrowed */
     char name[SCREEN_NAME + 1];
-    int fps, quality, width; /* as the viewer wants them */
+    int fps, quality, width; /* the viewer's wishes */
     bool ready;              /* it has painted the last picture */
     uint32_t shown;          /* the last picture that was sent to it */
     int64_t shown_ms;
@@ -122,7 +122,8 @@ int screen_drive(struct screen_viewer *v, enum screen_drive how, struct err *e);
 int screen_input(struct screen_viewer *v, const struct json *q, struct str cwd,
                  struct err *e);
 
-/* For the log; borrowed, one for each engine. Not called from within the calls above. */
+/* Callbacks for the log; borrowed, one for each engine. Not called from within the
+ * functions above. */
 struct screen_log {
     void (*driven)(const struct screen_log *log, const char *session, const char *who,
                    bool drives);

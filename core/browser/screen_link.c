@@ -61,7 +61,7 @@ void screen_link_ask(struct audience *s)
 }
 
 /*
- * There is one screencast for all, with the highest quality and width that a viewer
+ * All viewers share one screencast, with the highest quality and width that any of them
  * wants.
  */
 void screen_link_want(struct audience *s)
@@ -167,7 +167,7 @@ static void on_data(struct stream *link)
         if (n > (kind == KIND_FRAME ? SCREEN_FRAME_MAX + FRAME_HEAD : JSON_MAX) ||
             (kind == KIND_FRAME && n < FRAME_HEAD) || kind < KIND_FRAME ||
             kind > KIND_JSON) {
-            log_error("the browser %s sends what is no message", s->session);
+            log_error("the browser %s sent an invalid message", s->session);
             lost(s);
             return;
         }

@@ -167,7 +167,7 @@ row('a dialog is answered', async ({ server }) => {
   const view = await viewport(page);
   await click(page, 700, 150, view);
   await page.waitForSelector('.screen-ask:has-text("Your name?")');
-  await other.page.waitForSelector('.screen-ask:has-text("Only who drives can answer")');
+  await other.page.waitForSelector('.screen-ask:has-text("Only the driver can answer")');
   same(await page.inputValue('.screen-ask input'), 'nobody');
   await page.fill('.screen-ask input', 'ann');
   await page.keyboard.press('Enter');
@@ -261,7 +261,7 @@ row('who does not drive is told so; another person takes it over', async ({ serv
   const ann = await watch(server), bob = await watch(server, { to: null });
   await painted(bob.page);
   await bob.page.click('.screen canvas');
-  await bob.page.waitForSelector('#toast:has-text("Only who drives can do that")');
+  await bob.page.waitForSelector('#toast:has-text("Only the driver can do that")');
   await ann.page.evaluate(() => localStorage.setItem('od.person', 'ann'));
   await ann.page.reload();
   await painted(ann.page);

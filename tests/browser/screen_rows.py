@@ -287,7 +287,7 @@ async def _(box):
     async with viewer(box, "empty", key=key) as v:
         await v.until(lambda: v.last.get("may") == "view", "hello")
         await v.say(drive=True)
-        has(await v.error("DENIED"), "may watch, and not drive")
+        has(await v.error("DENIED"), "may only watch")
         await v.say(text="x")
         await v.error("DENIED")
 
@@ -454,7 +454,7 @@ async def _(box):
         await v.painted()
         await w.painted()
         await v.say(text="x")
-        has(await v.error("DENIED"), "only who drives")
+        has(await v.error("DENIED"), "only the driver")
         await v.say(drive=True)
         await w.until(lambda: (w.last["driver"] or {}).get("name") == "ann", "ann drives")
         same(w.last["driver"]["id"], v.last["id"])

@@ -84,7 +84,7 @@ static const struct route routes[] = {
          (const struct route_answer[]){
              {.status = 101, .type = "", .about = "A WebSocket of " SCREEN_PROTOCOL},
              {0}},
-     .about = "Pictures of a session's browser, and the input of who drives it"},
+     .about = "Pictures of a session's browser, and the driver's input to it"},
 };
 
 static const struct http_front bare = {
@@ -168,9 +168,9 @@ static void metrics(const void *arg, struct buf *out)
     buf_addf(out,
              "# HELP od_screen_links Open WebSockets that show a browser.\n"
              "# TYPE od_screen_links gauge\nod_screen_links %u\n"
-             "# HELP od_screen_frames_total Pictures that were sent to them.\n"
+             "# HELP od_screen_frames_total Pictures sent on these WebSockets.\n"
              "# TYPE od_screen_frames_total counter\nod_screen_frames_total %llu\n"
-             "# HELP od_screen_frame_bytes_total The bytes of these.\n"
+             "# HELP od_screen_frame_bytes_total Bytes of these pictures.\n"
              "# TYPE od_screen_frame_bytes_total counter\n"
              "od_screen_frame_bytes_total %llu\n",
              f->nlinks, (unsigned long long)f->frames,

@@ -4,8 +4,8 @@
  *
  *   [first message] ─▶ hello ─▶ news and pictures, input
  *
- * News that finds no room is owed by its kind, and sent as it is by then: a slow peer
- * holds one picture and a few messages, whatever happens.
+ * News that has no room to be sent is noted by its kind, and sent later with its newest
+ * state: so a slow peer never holds more than one picture and a few messages.
  */
 #include "front/screen/own.h"
 
@@ -22,7 +22,7 @@
 enum {
     FIRST_MS = 10000,
     FIRST_MAX = 8 << 10, /* bytes of the first message */
-    SAY_MAX = 1 << 20,   /* of one of ours: tabs */
+    SAY_MAX = 1 << 20,   /* of our longest message, tabs */
     LINK_LOW = 64 << 10,
     FRAME_HEAD = 13,
     FPS_MAX = SCREEN_FPS_DRIVER,
@@ -39,11 +39,11 @@ struct screen_wire {
     char session[SESSION_MAX + 1];
     struct guest guest;
     bool stranger, over, greeted;
-    struct screen_viewer viewer; /* screen NULL: the first message is awaited */
+    struct screen_viewer viewer; /* screen NULL: no first message yet */
     char id[12];
-    unsigned owed;    /* news that are not sent */
-    bool hungry;      /* a picture found no room */
-    struct buf error; /* one answer that is not sent */
+    unsigned owed;    /* news not sent yet, by kind */
+    bool hungry;      /* a picture had no room */
+    struct buf error; /* one answer that is not sent yet */
     struct timer first;
 };
 
@@ -61,7 +61,7 @@ static void known(struct screen_wire *k)
     timer_stop(&k->first);
 }
 
-/* The link is gone; its memory stays to the end of this turn. */
+/* Ends the link; its memory is freed at the end of this turn. */
 static void wire_end(struct screen_wire *k, bool stays)
 {
     if (k->over)
@@ -107,7 +107,7 @@ static void put_driver(struct json *to, const struct screen_look *l)
     json_put(to, "driver", d);
 }
 
-/* Why there are no pictures, or that there are. */
+/* Adds whether there are pictures, and if not, why. */
 static void put_state(struct json *to, const struct screen_look *l)
 {
     static const char *const names[] = {
@@ -164,7 +164,7 @@ static struct json *about(const struct screen_wire *k, enum screen_news what)
     return j;
 }
 
-/* What is owed, as far as there is room. */
+/* Sends what is owed, as far as there is room. */
 static void pay(struct screen_wire *k)
 {
     if (!k->greeted)
@@ -177,7 +177,7 @@ static void pay(struct screen_wire *k)
     }
 }
 
-/* A peer that does not read its errors gets the first of them. */
+/* Sends an error. A peer that does not read its errors gets the first one only. */
 static void say_error(struct screen_wire *k, const struct err *e)
 {
     struct json *j = json_object(), *error = json_object();
@@ -253,7 +253,7 @@ static int between(int64_t v, int from, int to)
     return v < from ? from : v > to ? to : (int)v;
 }
 
-/* true, false or "steal". */
+/* Handles "drive": true, false or "steal". */
 static int take_drive(struct screen_wire *k, const struct json *v, struct err *e)
 {
     bool steal = json_is_string(v) && str_eq(json_str_value(v, ""), STR("steal"));
@@ -265,7 +265,7 @@ static int take_drive(struct screen_wire *k, const struct json *v, struct err *e
     if (rc < 0)
         return -1;
     if ((steal || take) && k->guest.right != RIGHT_USE)
-        return err_set(e, ERR_DENIED, "this key or login may watch, and not drive");
+        return err_set(e, ERR_DENIED, "this key or login may only watch");
     return screen_drive(&k->viewer,
                         steal  ? SCREEN_STEAL
                         : take ? SCREEN_TAKE
@@ -305,7 +305,7 @@ static int take_first(struct screen_wire *k, const struct json *m, struct err *e
         ws_close(&k->ws, WS_AGAIN_LATER, str_of(e->text));
         return 0;
     }
-    k->owed = 0; /* hello has it */
+    k->owed = 0; /* hello contains it all */
     hello(k);
     k->greeted = true;
     pay(k);
@@ -363,7 +363,8 @@ static void on_room(struct ws *w)
     }
 }
 
-/* Who says goodbye gives the browser back; who is lost may come again. */
+/* A client that closes with 1000 gives the browser back; after a lost link, the client
+ * may come back to it. */
 static void on_close(struct ws *w, int code, struct str reason)
 {
     (void)reason;
@@ -377,7 +378,7 @@ static const struct ws_events ws_calls = {on_message, on_room, on_close};
 static void on_first_late(struct timer *t)
 {
     struct screen_wire *k = container_of(t, struct screen_wire, first);
-    ws_close(&k->ws, WS_POLICY, STR("no first message came in time"));
+    ws_close(&k->ws, WS_POLICY, STR("the first message did not arrive in time"));
 }
 
 void screen_wire_open(struct screen_front *f, struct stream *take, struct str session,

@@ -17,8 +17,9 @@
 
 enum {
     SESSION_MAX = 40,        /* bytes of a session's name */
-    MESSAGE_MAX = 256 << 10, /* of a peer: a paste, each byte of which may be \u00xx */
-    LINKS_MAX = 128          /* those that have sent no first message, too */
+    MESSAGE_MAX = 256 << 10, /* of a peer's message: a paste, of which each byte may be
+                              * \u00xx */
+    LINKS_MAX = 128          /* including those without a first message yet */
 };
 
 struct screen_front {
@@ -28,16 +29,17 @@ struct screen_front {
     struct logins *logins; /* the same */
     struct list links;     /* struct screen_wire */
     struct screen_log log;
-    unsigned nlinks, strangers; /* strangers: without a key, before the first message */
+    unsigned nlinks, strangers; /* strangers: those without a key before the first
+                                 * message */
     uint64_t frames, frame_bytes, inputs;
 };
 
 /* ---- link.c ---- */
 
-/* Takes s, whose handshake is over. */
+/* Opens a link on the stream take, after the handshake. */
 void screen_wire_open(struct screen_front *f, struct stream *take, struct str session,
                       const struct guest *guest);
-/* Closes all, as the worker ends. */
+/* Closes all links, as the worker ends. */
 void screen_wires_close(struct screen_front *f);
 
 #endif
