@@ -425,7 +425,7 @@ static int ask_again(struct browsing *b, const char *id, bool alone, struct buf 
         return 0;
     if (i < BROWSING_DONE - 1 || !alone || companion_state(&b->host) != COMPANION_RUNS)
         return err_set(e, ERR_GONE,
-                       "these actions were carried out before, and what was seen then is "
+                       "these actions were carried out before, and the result is "
                        "no longer kept");
     buf_addf(out, "{\"again\":\"%s\"}\n", id);
     return 1;

@@ -8,9 +8,9 @@
  * and a caller that repeats the id gets it. The last answer of each browser is kept.
  *
  *   call: WAITING --its turn--> RUNNING --answer--> done
- *         RUNNING --its time is over, or it is cancelled--> done: the host reports it;
+ *         RUNNING --its time ends, or it is cancelled--> done: the host reports it;
  *                   the browser and its pages stay
- *         RUNNING --the host does not report it, or ended--> done, with an error; the
+ *         RUNNING --the host does not report it, or ends--> done, with an error; the
  *                   next call starts another process
  */
 #ifndef OD_BROWSER_BROWSING_H
@@ -19,7 +19,7 @@
 #include "base/json.h"
 #include "engine/engine.h"
 
-enum { BROWSING_TIME_MS = 120000 }; /* of a call that sets no limit */
+enum { BROWSING_TIME_MS = 120000 }; /* for a call without a limit of its own */
 
 struct browsing;
 struct browsing_call;
@@ -27,20 +27,22 @@ struct browsing_call;
 struct browsing_opts {
     struct str mode;      /* "": Chromium, or text without one; "text" */
     struct str downloads; /* an absolute folder; "": they are refused */
-    struct str cdp;       /* the address of a browser that runs already (browser.h) */
+    struct str cdp;       /* the address of a running browser (browser.h) */
     struct str task;      /* the page of a task (browser/driver/task.h), or "" */
     struct str cwd, user; /* as of a process */
 };
 
 /*
- * Last and once; the call is gone when it returns. answer: as in browser/host/host.h,
- * borrowed. NULL: e is TIMEOUT, GONE, CANCELLED, or the error of the host.
+ * Called once, at the end of a call, which is freed when this returns. answer: as in
+ * browser/host/host.h, borrowed; NULL: e is TIMEOUT, GONE, CANCELLED, or the host's
+ * error.
  */
 typedef void browsing_done_fn(void *owner, const struct json *answer,
                               const struct err *e);
 
 struct browsing_ask {
-    const char *id;          /* of the caller: a second call attaches; "": none */
+    const char *id;          /* the caller's id: a second call with it attaches; "":
+                              * none */
     const struct json *what; /* borrowed: a request's members without id */
     int64_t timeout_ms;      /* 0: BROWSING_TIME_MS */
     /* Called at most once: the call cannot begin until this person gives the browser
@@ -63,7 +65,7 @@ struct browsing *browsing_open(struct engine *en, struct str name,
 const char *browsing_differs(const struct browsing *b, const struct browsing_opts *o);
 /* Resumes a browser from its state at the keeper; processes have resumed before. */
 void browsing_resume(struct engine *en, struct str name, struct str state);
-/* When all have resumed: ends processes that belong to no browser. */
+/* After all browsers have resumed: ends processes that belong to none. */
 void browsing_resumed(struct engine *en);
 /* Ends the browser; calls that wait or run are answered with CANCELLED. */
 void browsing_close(struct browsing *b);
@@ -94,7 +96,8 @@ bool browsing_runs(const struct browsing_call *c);
 /* Drops a call: done is not called. A waiting call never runs; a running one goes on. */
 void browsing_drop(struct browsing_call *c);
 
-/* {name, state: idle, busy or closed, mode, url, title, idle_ms, pid}, to be freed. */
+/* Returns {name, state: idle, busy or closed, mode, url, title, idle_ms, pid}; the caller
+ * frees it. */
 struct json *browsing_json(const struct browsing *b);
 
 #endif

@@ -32,7 +32,7 @@ struct browsing_call {
 struct browsing {
     struct companion host; /* embedded: its process, and the queue of calls */
     struct json *opts;     /* owned: those of browsing_kept */
-    char dir[PATH_MAX];    /* where the host keeps its things */
+    char dir[PATH_MAX];    /* the host's folder */
     /* Ids of answered calls, the newest last; the host keeps the answer of that one. */
     char done[BROWSING_DONE][LIMIT_ID + 1];
     char *url, *title, *mode; /* owned: of the last answer */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state of a browser at the keeper, and how the next worker resumes it: its process,
- * how far the output was read, the call that runs and since when, and the calls that
- * were answered.
+ * The state of a browser at the keeper, from which the next worker resumes it: its
+ * process, how much of its output was read, the running call with its start, and the
+ * answered calls.
  */
 #include "browser/browsing_own.h"
 #include "browser/screen_own.h"
@@ -60,7 +60,8 @@ void browsing_save_and_ask(struct browsing *b, struct str ask)
 
 /* ---- another worker ---- */
 
-/* The call that ran: its answer is in the output or comes later, or it never began. */
+/* Resumes the running call: its answer is in the output or still to come, or it never
+ * began. */
 static void resume_call(struct browsing *b, const struct json *j)
 {
     if (!companion_reached(&b->host, (uint64_t)json_int(j, "in", 0),
@@ -143,8 +144,8 @@ static const struct option_row rows[] = {
      .value = "LIST",
      .env = "OD_BROWSE_DENY",
      .check = check_deny,
-     .about = "addresses that browsers do not connect to, whatever name leads there: "
-              "networks with commas between them, and \"local\" for all that is not "
+     .about = "addresses that browsers do not connect to, by whatever name: "
+              "networks with commas between them, and \"local\" for everything that is not "
               "public (od help browse)"},
     {.name = NULL},
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The actions. An action on an element first waits in the page, up to
- * BROWSER_ELEMENT_MS, until the element can be acted on ("Actionability" in Playwright's
- * documentation). Errors have the words of Playwright and BrowserGym, which agents know.
+ * The actions. An action on an element first waits in the page, up to BROWSER_ELEMENT_MS,
+ * until the element can be acted on ("Actionability" in Playwright's documentation).
+ * Errors have the texts of Playwright and BrowserGym, which agents know.
  */
 #include "base/clock.h"
 #include "browser/driver/js/choose.js.h"
@@ -61,7 +61,7 @@ static int no_element(struct err *e, struct str bid)
                    (int)(bid.n > 100 ? 100 : bid.n), bid.p);
 }
 
-/* Gives a failure of the browser itself a class, since every error has one. */
+/* Adds a class to a failure of the browser itself, since every error has one. */
 static int broke(struct err *e, const char *api)
 {
     char text[400];
@@ -128,7 +128,7 @@ static int finish(struct browser *b, const struct hand *h, int id, struct buf *a
     if (!j)
         return broke(e, h->api);
     json_free(j);
-    return threw ? api_error(e, h->api, "the page's own scripts stand in the way") : 0;
+    return threw ? api_error(e, h->api, "the page's own scripts prevent it") : 0;
 }
 
 static int apply(struct browser *b, const struct hand *h, const char *function,
@@ -138,7 +138,7 @@ static int apply(struct browser *b, const struct hand *h, const char *function,
     return finish(b, h, id, answer, e);
 }
 
-/* An argument: a list of one, which the functions take apart. */
+/* Returns an argument: a list with one number, as the functions expect. */
 static struct json *number_json(int64_t v)
 {
     struct json *a = json_array();
@@ -181,7 +181,8 @@ static int begin_point(struct browser *b, const struct hand *h)
     return cdp_send(&b->cdp, str_of(h->session), "DOM.getContentQuads", p);
 }
 
-/* The middle of its first box that has an area, within the viewport of its session. */
+/* Gets the middle of the element's first box with an area, in the viewport of its
+ * session. */
 static int finish_point(struct browser *b, const struct hand *h, int id, double *x,
                         double *y, struct err *e)
 {
@@ -396,7 +397,7 @@ static int do_fill(struct browser *b, struct str bid, struct str value, const ch
     return r;
 }
 
-/* answer: what js/is_checked.js returns. */
+/* answer: the result of js/is_checked.js. */
 static int look_checked(struct browser *b, const struct hand *h, bool want, int ms,
                         struct buf *answer, struct err *e)
 {
@@ -631,7 +632,7 @@ static int do_mouse_upload(struct browser *b, const struct browse_bound *a, stru
 
 /* ---- navigation ---- */
 
-/* Whether the active tab shows the document of that loader; NULL: of any. */
+/* Does the active tab show the document of that loader, or, with NULL, any document? */
 static bool is_at(struct browser *b, const char *loader)
 {
     struct err e = ERR_INIT;
@@ -651,8 +652,8 @@ static bool is_loaded(const struct target *t, const char *loader, unsigned moves
 }
 
 /*
- * The reason for an aborted navigation comes in another event, perhaps later; never if
- * the navigation was over before we listened to the process that shows it.
+ * Waits for the reason of an aborted navigation, which arrives in another event, perhaps
+ * later; or never, if the navigation ended before we listened to its process.
  */
 static void await_reason(struct browser *b, const char *loader, unsigned moves)
 {
@@ -665,7 +666,7 @@ static void await_reason(struct browser *b, const char *loader, unsigned moves)
     }
 }
 
-/* was: the tab before. A document that is aborted stops loading without the event. */
+/* was: the previous tab. An aborted document stops loading without the event. */
 static int await_load(struct browser *b, const char *api, const char *loader,
                       struct target was, struct err *e)
 {
@@ -675,7 +676,7 @@ static int await_load(struct browser *b, const char *api, const char *loader,
         if (!t || t->crashed)
             return api_error(e, api, t ? "Page crashed" : "the tab was closed");
         if (is_loaded(t, loader, was.moves) || b->cdp.held)
-            return 0; /* or a dialog holds it up */
+            return 0; /* or a dialog blocks it */
         if (!t->loading && t->stops != was.stops) {
             was.stops = t->stops;
             if (!is_at(b, loader))
@@ -736,7 +737,7 @@ static int do_goto(struct browser *b, struct str url, struct err *e)
     return wait ? await_load(b, "Page.goto", loader, was, e) : r;
 }
 
-/* Without an entry to go to, nothing happens. */
+/* Does nothing if there is no entry to go to. */
 static int do_history(struct browser *b, int step, struct err *e)
 {
     const char *api = step < 0 ? "Page.go_back" : "Page.go_forward";

@@ -2,7 +2,7 @@
 /*
  * The browser's life, its targets and their events.
  *
- * Pages come by Target.targetCreated and are attached by hand, popups too; frames with
+ * Target.targetCreated reports pages, also popups, and we attach to them; frames with
  * processes of their own are attached by setAutoAttach of their parents, and wait until
  * we let them run.
  */
@@ -162,7 +162,7 @@ static void tell_switch(struct browser *b, struct str session, const char *metho
     cdp_tell(&b->cdp, session, method, p);
 }
 
-/* A page of our own, to draw in. */
+/* Is it our own page to draw in? */
 static bool is_studio(const struct browser *b, const struct json *info)
 {
     return b->studio.context[0] &&
@@ -259,7 +259,7 @@ static void on_lifecycle(struct target *t, const struct json *p)
     }
 }
 
-/* This event may come before or after the one that makes the document the tab's. */
+/* This event may arrive before or after the one that makes the document the tab's. */
 static void on_response(struct target *t, const struct json *p)
 {
     const struct json *response = json_get(p, "response");
@@ -506,7 +506,7 @@ int browser_new_tab(struct browser *b, struct err *e)
     set_id(id, json_str(json_get(j, "result"), "targetId", ""));
     json_free(j);
     if (!id[0])
-        return err_set(e, ERR_INVALID, "the browser does not say which tab it opened");
+        return err_set(e, ERR_INVALID, "the browser did not report which tab it opened");
     int64_t end = browser_in(BROWSER_CALL_MS);
     struct target *t;
     while (!(t = browser_target(b, str_of(id))) || !t->session[0]) {
@@ -681,7 +681,7 @@ int browser_act(struct browser *b, struct str actions)
     return b->error.n ? -1 : r;
 }
 
-/* Whether the page answers within ms; each event restarts the time. */
+/* Does the page answer within ms? Each event restarts the time. */
 static bool speaks(struct browser *b, int ms, int all_ms)
 {
     struct json *p = json_object();
@@ -758,7 +758,7 @@ static struct json *view_clip(struct browser *b, double scale, struct err *e)
 }
 
 /*
- * Requests the picture, which is made while the tree is read. Returns the call's id; -1
+ * Requests the picture, which is taken while the tree is read. Returns the call's id; -1
  * and sets *e.
  */
 static int begin_shot(struct browser *b, const struct browser_look *want, struct err *e)
@@ -830,7 +830,7 @@ static void see_tabs(struct browser *b, struct browser_seen *out)
 }
 
 /*
- * Whether the tab shows the last document that a server answered with, although it was
+ * Sets the status if the tab shows the last document that a server sent, even if it was
  * not read completely. Chromium does not report every document that begins.
  */
 static void see_status(struct browser *b, struct browser_seen *out)

@@ -21,9 +21,9 @@ struct browser;
 struct browser_opts {
     const char *program; /* NULL: see browser_find */
     /*
-     * Address of a running browser, for cdp_dial: we open a tab in it, close that at the
-     * end, and leave its other tabs alone. NULL: OD_BROWSER, if that is such an address
-     * and no program is given; else a browser is started.
+     * Address of a running browser, for cdp_dial: we open a tab in it, close that tab at
+     * the end, and do not touch its other tabs. NULL: OD_BROWSER, if that is such an
+     * address and no program is given; else a browser is started.
      */
     const char *address;
     int width, height;     /* of the viewport; 0: 1280 by 720 */
@@ -38,7 +38,8 @@ struct browser_look {
     bool tree, shot, text;   /* what to return */
     bool compact;            /* the tree in its compact form, see tree.c */
     bool whole;              /* the shot shows the whole page, not only what is visible */
-    bool marks;              /* the shot has boxes with bids over what can be clicked */
+    bool marks;              /* the shot has boxes with bids over elements that can be
+                              * clicked */
     bool properties;         /* with the tree: browser_seen.properties */
     bool raw;                /* with the tree: browser_seen.raw */
     const char *format;      /* of the shot: "png", "jpeg", "webp"; NULL: png */
@@ -80,10 +81,10 @@ struct browser_seen {
 };
 
 /*
- * Starts a browser with one blank tab, which cannot reach the addresses in
- * OD_BROWSE_DENY (net/denied.h). Returns NULL and sets *e, with the end of its error
- * output: NOTFOUND, there is no browser; INVALID, OD_BROWSE_DENY is malformed;
- * UNSUPPORTED, a browser that runs already cannot be kept from those addresses.
+ * Starts a browser with one blank tab, which cannot reach the addresses in OD_BROWSE_DENY
+ * (net/denied.h). Returns NULL and sets *e, with the end of its error output: NOTFOUND,
+ * there is no browser; INVALID, OD_BROWSE_DENY is malformed; UNSUPPORTED, a running
+ * browser cannot be kept from those addresses.
  */
 struct browser *browser_open(const struct browser_opts *o, struct err *e);
 /* Ends the browser and removes its profile. NULL is fine. */

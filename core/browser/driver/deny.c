@@ -81,7 +81,7 @@ int browser_deny_start(struct browser *b, struct err *e)
     return pid < 0 ? -1 : 0;
 }
 
-/* It ends by itself when we close our end; it is killed if that takes long. */
+/* Closing our end makes the process end; it is killed if that takes long. */
 void browser_deny_end(struct browser *b)
 {
     if (b->deny.pid <= 0)
@@ -100,7 +100,7 @@ void browser_deny_end(struct browser *b)
     b->deny.fd = -1;
 }
 
-/* ---- what it has refused ---- */
+/* ---- refusals ---- */
 
 static bool was_noted(const struct browser *b, const char *text)
 {
@@ -123,8 +123,8 @@ static void note(struct browser *b, const struct err *e)
 }
 
 /*
- * Whether this refusal is why the navigation failed. Other tabs, and Chromium itself, go
- * on meanwhile.
+ * Notes a refusal, and whether it explains the failed navigation: other tabs, and
+ * Chromium itself, connect meanwhile, too.
  */
 static void take(struct browser *b, const char *host, const struct err *e)
 {
@@ -215,7 +215,7 @@ bool browser_deny_begin(struct browser *b, struct str url)
     return b->deny.pid <= 0 || is_of_the_web(str_trim(url));
 }
 
-/* The error that Chromium reports without a proxy. */
+/* Returns the error that Chromium reports without a proxy. */
 static const char *plain_name(const struct err *e)
 {
     return e->code == ERR_NOTFOUND  ? "net::ERR_NAME_NOT_RESOLVED"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chromium over DevTools: the browser, its targets, elements and pictures of pages, acts
- * on them. What the files of this room share, and browser/host, the process that drives
- * it.
+ * Chromium over DevTools: the browser, its targets, elements and pictures of pages, and
+ * acts on them. Shared by the files of this room and browser/host, the process that
+ * drives it.
  */
 #ifndef OD_BROWSER_DRIVER_H
 #define OD_BROWSER_DRIVER_H
@@ -38,7 +38,8 @@ struct target {
     struct buf url, title;
     bool page, crashed;
     bool fresh;              /* opened by a page, and has not settled yet */
-    bool loading, ready;     /* between start and stop; DOMContentLoaded was */
+    bool loading, ready;     /* loading: between start and stop; ready: after
+                              * DOMContentLoaded */
     char loaded[BROWSER_ID]; /* the loader of the last load event */
     unsigned moves;          /* loads and moves within the document so far */
     unsigned stops;          /* how often it stopped loading */
@@ -50,7 +51,7 @@ struct target {
     } answered; /* the last document that a server sent */
 };
 
-/* A document, as long as it lives; a number is never used twice in it. */
+/* A document during its life; a number is never used twice in it. */
 struct document {
     struct list node;
     char session[BROWSER_ID];
@@ -107,7 +108,7 @@ struct browser_screen {
     int width, height;        /* of the viewport that it shows, in CSS pixels */
     int scroll_x, scroll_y;
     double x, y;    /* where the last action moved the pointer */
-    unsigned moves; /* how often it did */
+    unsigned moves; /* how often the last action's pointer moved */
     int buttons;    /* held by the person */
     int asked;      /* a call whose answer is awaited; 0: none */
     int steps;      /* through the history when the answer comes; 0: a visit */
@@ -151,7 +152,7 @@ struct browser {
     struct buf error, said;
     struct json *notes;
     struct json *console;  /* NULL: not collected */
-    int console_lost;      /* number of entries that came when it was full */
+    int console_lost;      /* number of entries that did not fit */
     char held[BROWSER_ID]; /* session in which a drag may begin; "": no button is held */
     struct buf drag;       /* the dragged data as JSON; empty: nothing is dragged */
     struct {
@@ -203,7 +204,7 @@ void browser_deny_hear(struct browser *b);
  * pages can connect in ways that web pages cannot.
  */
 bool browser_deny_begin(struct browser *b, struct str url);
-/* Appends the error of a failed navigation, in the words of the refusal. */
+/* Appends the error of a failed navigation, with the text of the refusal. */
 void browser_deny_explain(struct browser *b, struct str error, struct str url,
                           struct buf *out);
 
@@ -306,12 +307,12 @@ void browser_tell_key(struct browser *b, struct str session, struct str key,
 /* look.c */
 int browser_tree(struct browser *b, const struct browser_look *want,
                  struct browser_seen *out, struct err *e);
-/* Returns NULL if there is none. */
+/* Returns the element with this bid; NULL if there is none. */
 struct element *browser_element(struct browser *b, struct str bid);
 /* Returns the element of the active tab with this ref; NULL if there is none. */
 struct element *browser_element_of_ref(struct browser *b, unsigned ref);
 void browser_forget(struct browser *b); /* all documents */
-/* Whether t is the active page, or a frame of it. */
+/* Is t the active page, or a frame of it? */
 bool browser_within(struct browser *b, const struct target *t);
 
 /* marks.c */
@@ -342,9 +343,9 @@ void browser_screen_turn(struct browser *b);
 /* The browser has ended. */
 void browser_screen_end(struct browser *b);
 /*
- * What a person does: one of the members mouse {kind: down, up, move, wheel; x, y in CSS
- * pixels; button, clicks, mods, dx, dy}, key {kind: down, up; key, code, mods}, text, go,
- * back (steps), reload, tab (an id), dialog (bool, with text).
+ * Does what a person does: one of the members mouse {kind: down, up, move, wheel; x, y in
+ * CSS pixels; button, clicks, mods, dx, dy}, key {kind: down, up; key, code, mods}, text,
+ * go, back (steps), reload, tab (an id), dialog (bool, with text).
  */
 void browser_screen_input(struct browser *b, const struct json *q);
 

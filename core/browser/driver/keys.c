@@ -135,7 +135,8 @@ static bool find_key(struct named_key *k, const char *name, int modifiers)
     return sign(k, 0, name, shift);
 }
 
-/* Chromium edits by commands; a shortcut alone does nothing without a window system. */
+/* Returns the editing command of a shortcut: without a window system, Chromium ignores
+ * the shortcut alone. */
 static const char *command(const struct named_key *k, int modifiers)
 {
     static const struct {
@@ -183,7 +184,7 @@ static int send_key(struct browser *b, struct str session, const struct named_ke
     return rc;
 }
 
-/* Whether it is one character, and not a control. */
+/* Is key one character, and not a control character? */
 static bool is_character(struct str key)
 {
     uint32_t c;

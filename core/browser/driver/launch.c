@@ -58,7 +58,8 @@ static bool runs(const char *path)
 }
 
 /*
- * Finds the one of the highest revision in a folder of Playwright. place: "@NAME-:REST".
+ * Finds the program with the highest revision in a folder of Playwright. place:
+ * "@NAME-:REST".
  */
 static bool find_revision(const char *folder, const char *place, char *path, size_t n)
 {
@@ -161,8 +162,8 @@ static const char *const flags[] = {
 enum { FLAGS = sizeof(flags) / sizeof(*flags) };
 
 /*
- * If addresses are denied, nothing bypasses the proxy: loopback does not, no names are
- * looked up (nor prefetched for links), and WebRTC, which would send UDP, only uses the
+ * If addresses are denied, nothing bypasses the proxy: not even loopback, no names are
+ * looked up (or prefetched for links), and WebRTC, which would send UDP, uses only the
  * proxy.
  */
 static const char *const fenced[] = {
@@ -308,7 +309,7 @@ void browser_last_words(const struct browser *b, struct err *e)
 
 /* ---- ending ---- */
 
-/* It ends by itself when its pipe is closed; what is left of its group is killed. */
+/* Closing its pipe makes the browser end; the rest of its process group is killed. */
 void browser_end(struct browser *b)
 {
     cdp_close(&b->cdp);

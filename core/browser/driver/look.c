@@ -478,9 +478,9 @@ static int get_trees(struct page_look *l, struct err *e)
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole look ---- */
 
-/* If nothing has the focus, it is the body. */
+/* Gives the focus to the body if nothing has it. */
 static void default_focus(struct page_look *l)
 {
     const struct look_frame *f = &l->frames[0];
@@ -513,7 +513,7 @@ static void release(struct page_look *l)
     free(l);
 }
 
-/* Returns an address up to its path; "" if it has not the usual form. */
+/* Returns an address up to its path; "" if it does not have the usual form. */
 static struct str site_of(struct str url)
 {
     long slashes = str_find(url, STR("://"));

@@ -14,7 +14,7 @@ enum {
     IS_CLICKABLE = 4,
     IS_PRIVATE = 8,
     IS_BODY = 16,
-    IS_ACTIVE = 32, /* of a kind that is clicked */
+    IS_ACTIVE = 32, /* of a kind that can be clicked */
     IS_BUTTON = 64, /* a button or a link */
     IS_MARKED = 128,
     IS_BLOCK = 256,   /* it has lines of its own */
@@ -94,13 +94,13 @@ struct page_look {
     struct buf names; /* of the nodes being printed, concatenated */
     bool compact, full, boxes, texts;
     bool refs;                          /* elements are named by refs instead of bids */
-    struct outline *outline;            /* borrowed; NULL: none is wanted */
+    struct outline *outline;            /* borrowed; NULL: not wanted */
     struct buf kept[LOOK_SESSIONS_MAX]; /* texts: the snapshots' messages */
     struct strings strings[LOOK_SESSIONS_MAX];
     int kept_n;
-    struct str site;   /* compact: what the page's address begins with, up to its path */
+    struct str site;   /* compact: the beginning of the page's address, up to its path */
     size_t text_line;  /* compact: n of out after a line that text may go on; 0: none */
-    bool text_goes_on; /* and it is text already */
+    bool text_goes_on; /* the line already is text */
 };
 
 /* The key of an element in its document's map. */
@@ -116,7 +116,7 @@ void look_mark(struct page_look *l, const struct browser_look *want,
                struct browser_seen *out);
 /* Appends all nodes of all trees as JSON; appends nothing if out is too small. */
 void look_raw(const struct page_look *l, struct buf *out);
-/* Empties out if it is full, and notes that `what` is left out. */
+/* If out is full, empties it and notes that `what` is left out. */
 void look_whole(const struct page_look *l, struct buf *out, const char *what);
 
 /* text.c */

@@ -125,7 +125,7 @@ static struct box box_of(const struct look_frame *f, int i)
     return b;
 }
 
-/* ---- which are marked ---- */
+/* ---- which elements are marked ---- */
 
 struct candidate {
     struct look_frame *f;

@@ -2,7 +2,7 @@
 /*
  * The mouse, and what is dragged with it.
  *
- * While a button is held, an HTML drag may begin. The browser leaves it to us
+ * While a button is held, an HTML drag may begin. The browser leaves the drag to us
  * (Input.setInterceptDrags): it sends no more mouse events, and we send those of the
  * drag.
  */
@@ -115,7 +115,7 @@ static void await_drag(struct browser *b)
         json_free(cdp_wait(&b->cdp, asked[i], b->drag.n ? 0 : end, &e));
 }
 
-/* ---- what a hand does ---- */
+/* ---- moving and pressing ---- */
 
 int browser_press(struct browser *b, struct str session, const char *button, int clicks,
                   bool down, struct err *e)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The outline (webpage/outline.h) of a page of Chromium, from its accessibility trees:
- * headings, texts, what can be acted on, and where that is. The layout says what stands
- * on lines of its own, and which elements without a role take clicks.
+ * headings, texts, elements that can be acted on, and their places. The layout determines
+ * which elements are on lines of their own, and which ones without a role take clicks.
  */
 #include "base/jsontext.h"
 #include "browser/driver/look_own.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Documents that Chromium keeps as files, or shows in a viewer without a text (PDF,
- * Office): their answers are held back (Fetch domain, at the response), read in a helper,
- * and become pages of plain text with the same address.
+ * Documents that Chromium stores as files, or shows in a viewer without text (PDF,
+ * Office): their answers are held back (Fetch domain, at the response) and read in a
+ * helper; they become pages of plain text with the same address.
  *
  *   paused ──another type──► goes on
  *      └──a document──► waits in b->papers ──the turn ends──► its text, fulfilled

@@ -33,8 +33,8 @@ struct side {
     struct io io;
     int fd;        /* owned; -1: none */
     struct buf in; /* read here, for the other side */
-    bool ended;    /* nothing more comes */
-    bool shut;     /* nothing more goes */
+    bool ended;    /* nothing more will be read */
+    bool shut;     /* nothing more will be written */
     struct tunnel *of;
 };
 
@@ -70,7 +70,7 @@ static void tell(const struct tunnel *t, const struct err *e)
     send(t->by->news_fd, message, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* ---- ends ---- */
+/* ---- closing ---- */
 
 static void on_listener(struct io *io, uint32_t events);
 static void listen_again(struct serving *s);
@@ -140,7 +140,7 @@ static void watch(struct side *s)
         break_tunnel(s->of);
 }
 
-/* -1: it broke. */
+/* Returns -1 if the connection broke. */
 static int read_side(struct side *s)
 {
     size_t room = buf_room(&s->in);
@@ -273,7 +273,7 @@ static bool is_localhost(struct str host)
            str_eq(host, STR("localhost.")) || str_ends(host, STR(".localhost."));
 }
 
-/* Whether it is this machine, or a link-local address. */
+/* Is host this machine, or a link-local address? */
 static bool is_near(const struct serving *s, struct str host)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET};
@@ -286,8 +286,9 @@ static bool is_near(const struct serving *s, struct str host)
 }
 
 /*
- * The proxy of the environment: for the ports of http and https, theirs. The protocol at
- * other ports is unknown, so they get the proxy of https, else of http.
+ * Finds the proxy of the environment: for the ports of http and https, the one of that
+ * protocol. The protocol at other ports is unknown, so they get the proxy of https, else
+ * of http.
  */
 static int find_proxy(const struct tunnel *t, struct proxy *out, struct err *e)
 {
@@ -323,7 +324,7 @@ static void connect_to(struct tunnel *t)
         refuse(t, &e, 0);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void take_greeting(struct tunnel *t)
 {
@@ -412,7 +413,7 @@ static void on_again(struct timer *t)
 }
 
 /*
- * Full, or out of descriptors: accepting continues when a connection ends, or by a
+ * When full, or out of descriptors, accepting continues after a connection ends, or by a
  * timer.
  */
 static void on_listener(struct io *io, uint32_t events)

@@ -4,9 +4,9 @@
  * process of its own (deny.c starts it). Chromium sends it names, so the judged address
  * is the one that is connected to, whatever led there.
  *
- * It copies bytes both ways, holding at most BROWSER_PROXY_BUFFER of each, on at most
- * BROWSER_PROXY_CONNECTIONS at once; others wait. Proxies of the environment are used as
- * described at dial_spec.allow.
+ * It copies bytes both ways, with at most BROWSER_PROXY_BUFFER in memory for each
+ * direction, on at most BROWSER_PROXY_CONNECTIONS at the same time; others wait. Proxies
+ * of the environment are used as described at dial_spec.allow.
  */
 #ifndef OD_BROWSER_DRIVER_PROXY_H
 #define OD_BROWSER_DRIVER_PROXY_H

@@ -2,10 +2,10 @@
 /*
  * The active tab for people: a screencast (CDP, Page.startScreencast) and what they do.
  *
- * Chromium sends a picture when something has changed, and the next one after that was
- * acknowledged, which we do at once. Only the newest picture is kept. Nothing here waits
- * for an answer, so it works while an action runs; calls reach the page in the order in
- * which they were sent.
+ * Chromium sends a picture when something has changed, and the next one after we have
+ * acknowledged it, which we do at once. Only the newest picture is kept. Nothing here
+ * waits for an answer, so it works while an action runs; calls reach the page in the
+ * order in which they were sent.
  *
  * While a visit is committed Chromium refuses both calls that begin a screencast ("Not
  * attached to an active page"). They are sent again after the next event, and the commit
@@ -233,7 +233,7 @@ static void set_trouble(struct browser *b, struct str why)
     buf_adds(&b->screen.trouble, str_sub(why, 0, BROWSER_ERROR_MAX));
 }
 
-/* The answer to the previous visit is ignored if it has not come. */
+/* Makes a call of a visit. The answer to an earlier visit is then ignored. */
 static void ask(struct browser *b, const char *method, struct json *take, int steps)
 {
     struct browser_screen *s = &b->screen;

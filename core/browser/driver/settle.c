@@ -21,7 +21,7 @@
 enum {
     SETTLE_MS = 3000,
     ASKED_MS = 1000,   /* for answers to requests of scripts */
-    EMPTY_MS = 1200,   /* for content of a page that has only scripts */
+    EMPTY_MS = 1200,   /* for content of a page that only scripts fill */
     REQUESTS_MAX = 256 /* counted at once */
 };
 
@@ -42,7 +42,7 @@ void browser_listen(struct browser *b)
     cdp_tell(&b->cdp, session, "Network.enable", p);
 }
 
-/* Whether scripts go on when the answer has come: not for pictures and beacons. */
+/* Do scripts wait for the answer? Not for pictures and beacons. */
 static bool is_awaited(struct str type)
 {
     return str_eq(type, STR("XHR")) || str_eq(type, STR("Fetch")) ||
@@ -113,7 +113,7 @@ static void await_answers(struct browser *b, int64_t end)
     }
 }
 
-/* Then the answers to its requests, and a quiet moment after them. */
+/* Waits for content, then for the answers to its requests, then for a quiet moment. */
 static void await_content(struct browser *b, int64_t end)
 {
     char limit[16];

@@ -3,7 +3,7 @@
  * The script interface of a task's page, in miniwob/html/core/core.js of
  * miniwob-plusplus: core.startEpisodeReal makes a problem from Math.random and starts a
  * timer of core.EPISODE_MAX_TIME; core.endEpisode sets WOB_RAW_REWARD_GLOBAL and
- * WOB_DONE_GLOBAL; core.getUtterance gives the words that are in #query.
+ * WOB_DONE_GLOBAL; core.getUtterance returns the text in #query.
  */
 #include "browser/driver/task.h"
 
@@ -29,7 +29,7 @@ void browser_task_init(struct browser_task *t, struct str url)
     buf_init(&t->rewards, GOAL_MAX);
 }
 
-/* The rewards, a newline, the words. */
+/* Appends the rewards, a newline, and the text of the task. */
 void browser_task_keep(const struct browser_task *t, struct buf *out)
 {
     if (t->begun && t->rewards.n + t->goal.n < TASK_KEPT_MAX)

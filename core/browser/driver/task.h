@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A task of MiniWoB in a browser: a page whose script poses a problem in words, and
- * decides whether actions in the page solve it. Set up and judged as in
+ * A task of MiniWoB in a browser: a page whose script poses a problem as a text, and
+ * decides whether actions in the page solve it. It is set up and judged as in
  * browsergym-miniwob 0.13.3.
  *
- *   waiting --browser_task_begin--> begun: has words, and a reward for each step since
+ *   waiting --browser_task_begin--> begun: has a text, and a reward for each step since
  *
- * It is begun once, even across processes. If its page is gone or not the active one, a
- * step has no reward.
+ * It begins only once, even across processes. If its page is gone or not the active one,
+ * a step has no reward.
  */
 #ifndef OD_BROWSER_DRIVER_TASK_H
 #define OD_BROWSER_DRIVER_TASK_H
@@ -25,7 +25,7 @@ struct browser_task {
     bool begun;
     char tab[BROWSER_ID]; /* the tab that shows it */
     struct buf place;     /* owned: its address, as the page has it */
-    struct buf goal;      /* owned: the words */
+    struct buf goal;      /* owned: the text of the problem */
     struct buf rewards;   /* owned: of each step so far, "0" or "1" */
 };
 

@@ -36,7 +36,7 @@ struct text_cell {
     unsigned char type;
     bool laid;    /* it has a place on the page */
     bool shown;   /* it or something in it has a place */
-    bool hidden;  /* it is invisible all the same */
+    bool hidden;  /* it is nevertheless invisible */
     bool block;   /* it begins a line */
     bool row;     /* its content is in one row */
     bool checked; /* or selected */
@@ -259,7 +259,7 @@ static void put_attributes(const struct doc *d, struct html_node *n,
     }
 }
 
-/* ---- what can be acted on ---- */
+/* ---- elements that can be acted on ---- */
 
 static const char *role_of(const struct doc *d, const struct text_cell *c)
 {
@@ -301,8 +301,8 @@ static bool is_native(const struct doc *d, int i)
 }
 
 /*
- * From the leaves up: which nodes are shown, and how many elements within can be acted
- * on.
+ * Finds, from the leaves up, which nodes are shown, and how many elements within them can
+ * be acted on.
  */
 static void sum_up(struct doc *d)
 {
@@ -425,7 +425,7 @@ static struct html_node *put_item(const struct doc *d, int i, struct html_node *
     return tag == HTML_textarea ? NULL : n;
 }
 
-/* A container of Chromium's layout that HTML has no block for. */
+/* Is it a container of Chromium's layout for which HTML has no block? */
 static bool is_plain(enum html_tag tag)
 {
     unsigned flags = html_flags(tag);

@@ -2,8 +2,8 @@
 /*
  * Accessibility trees as text, one line a node.
  *
- * BrowserGym's form (flatten_axtree_to_str of its utils/obs.py) is for clients that read
- * it as it is. The compact form has the same information in fewer characters:
+ * BrowserGym's form (flatten_axtree_to_str of its utils/obs.py) is for clients that
+ * expect exactly that. The compact form has the same information in fewer characters:
  *
  *     [8] combobox 'Size' ='Small' collapsed
  *       [9] option 'Small' selected
@@ -269,8 +269,8 @@ static void put_short(const struct page_look *l, const struct look_part *p,
 }
 
 /*
- * A container without a name is printed if it has a state, or the focus, which takes
- * keys.
+ * Does a container without a name have a state, or the focus, which takes keys? Then it
+ * is printed.
  */
 static bool has_state(const struct look_part *p)
 {
@@ -368,8 +368,8 @@ static void print_line(struct page_look *l, struct look_frame *f,
 }
 
 /*
- * Text is appended to a line that has only text, or that an element without a name
- * began.
+ * Appends text to the line before if that has only text, or begins with an element
+ * without a name.
  */
 static void print_text(struct page_look *l, int depth, struct str text)
 {

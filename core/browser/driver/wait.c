@@ -134,7 +134,7 @@ static int look_round(struct browser *b, struct str text, struct str selector, i
     return r;
 }
 
-/* Whether an element with a bid becomes visible within ms. */
+/* Does an element with a bid become visible within ms? */
 static int look_at(struct browser *b, const struct element *el, int ms)
 {
     struct str session = str_of(el->document->session);
@@ -158,7 +158,7 @@ static int look_at(struct browser *b, const struct element *el, int ms)
     return r;
 }
 
-/* Whether s looks like a selector rather than a text. */
+/* Does s look like a selector rather than a text? */
 static bool is_selector(struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {

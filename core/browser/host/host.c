@@ -30,7 +30,7 @@ enum {
     OFFER_MAX = 64 << 20, /* bytes of a download that is copied */
     WINDOW = 256 << 10,   /* if the engine sets none */
     TURN_MS = 10,         /* for the rest of an incomplete message */
-    ALIVE_MS = 5000,      /* for a browser to show that it is alive */
+    ALIVE_MS = 5000,      /* for a browser to answer at all */
     CALM_MS = 2000,       /* for a page, after a failed call */
 };
 
@@ -224,7 +224,7 @@ static void drop_browser(struct host *h)
     h->told = false;
 }
 
-/* Whether it runs and answers; its end is often noticed late. */
+/* Does the browser run and answer? Its end is often noticed late. */
 static bool is_alive(struct host *h)
 {
     struct err e = ERR_INIT;
@@ -269,8 +269,8 @@ static int ensure(struct host *h, struct err *e)
     if (h->task.url.n)
         return err_set(
             e, ERR_NOTFOUND,
-            "cannot begin the task at %.*s: there is no Chromium, and its page "
-            "is nothing without one; install it in the image",
+            "cannot begin the task at %.*s: there is no Chromium, and its page needs "
+            "one; install it in the image",
             (int)(h->task.url.n > 300 ? 300 : h->task.url.n), h->task.url.p);
     struct webtext_spec spec = {.downloads = o.downloads};
     *e = (struct err)ERR_INIT;
@@ -295,14 +295,14 @@ static void after_failure(struct host *h)
         return;
     buf_reset(&h->news);
     if (lives) {
-        buf_addz(&h->news, "the page before did not answer, and its tab was closed");
+        buf_addz(&h->news, "the previous page did not answer, and its tab was closed");
         return;
     }
     drop_browser(h);
     buf_addz(&h->news, "the browser was started again");
 }
 
-/* Whether a text names an element, so that bids must have been given. */
+/* Does a text name an element? Then the elements need bids first. */
 static bool names_element(struct str actions)
 {
     struct browse_text t;
@@ -331,7 +331,7 @@ static int count_notes(const struct browser *b, struct str begin, struct str *la
     return n;
 }
 
-/* The type of a file by its first bytes, else by its name. */
+/* Returns the ending for a file by its first bytes, else by its name. */
 static const char *ending(struct str path, struct str head)
 {
     static const struct {
@@ -427,7 +427,7 @@ static int act_and_read(struct host *h, const struct json *q, struct json *out,
 }
 
 /*
- * Carries out actions; elements that they name get bids before. Returns 1 if an action
+ * Carries out actions; elements that they name get bids first. Returns 1 if an action
  * failed; -1 and sets *e.
  */
 static int act(struct host *h, struct str actions, struct err *e)

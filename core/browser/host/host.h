@@ -9,54 +9,53 @@
  * waits. In:
  *
  *   {"id", "within": MS, "first", "actions", "look": {…}, "shots": DIR, "offer": DIR}
- *                    carries out the actions, if any, then looks, in so much time (0:
- *                    as the browser's own deadlines have it). first: actions before
- *                    those, which may lead to another page: elements are that page's.
- *                    look: the members of
- *                    struct browser_look; console; both: a picture with marks next to the
- *                    one without; and html: the text is the page's Markdown, links with
- *                    their addresses, hidden parts too. documents: those that
- *                    a browser does not show become pages of text. shots: the
- *                    picture is also saved there; offer: what an action that failed has
- *                    downloaded is copied there
+ *                    carries out the actions, if any, then looks, within MS (0: only the
+ *                    browser's own deadlines count). first: actions before those,
+ *                    which may lead to another page; elements are of that page.
+ *                    look: the members of struct browser_look; console; both: a
+ *                    picture with marks next to the one without; html: the text is
+ *                    the page's Markdown, links with their addresses, and hidden
+ *                    parts. documents: documents that a browser does not show become
+ *                    pages of text. shots: a folder where the picture is also saved;
+ *                    offer: a folder for a copy of the download of a failed action
  *   {"id", "within": MS, "page": {…}}
- *                    one page, as a model asks for it. url: it is opened; act: click,
+ *                    one page, as a model asks for it. url: opens it; act: click,
  *                    hover, fill, select, press, scroll, upload, back, forward, reload or
  *                    wait, with ref (e12, or a visible text), text, submit and wait_ms;
- *                    neither: it is looked at. view: outline, text, image; find, part,
- *                    size: which part of so many bytes, or what is around a text
+ *                    neither: looks at the page. view: outline, text, image; part and
+ *                    size: one of the parts of so many bytes; find: the surroundings of
+ *                    a text
  *   {"id", "task": true}
- *                    what of the task (task.h) there is; it is no step
- *   {"cancel": ID}   that call ends now, wherever it is
+ *                    reports goal and rewards of the task (task.h); this is not a step
+ *   {"cancel": ID}   ends that call now, wherever it is
  *   {"again": ID}    sends the answer of that call again, after a newline, if it was the
  *                    last one
- *   {"read": N}      so many bytes of lines were read: there may be `window` more
+ *   {"read": N}      N bytes of lines were read: `window` more may be sent
  *   end of input     the browser ends
  *
- * Out, for each of the first kind:
+ * Out, for each request with an id:
  *
  *   {"id", "mode": "chromium" | "text", "url", "title", "status", "error", "focused",
- *    "active", "tabs", "notes", "said", "pages", and of what was wanted "tree", "text",
+ *    "active", "tabs", "notes", "said", "pages", and if requested "tree", "text",
  *    "links", "console", "shot" and "marked" (base64), "marks", "axtree" and "extras"
  *    (its properties), "saved" (the picture's path), "offered" (the download's)}
  *   {"id", "mode", "url", "title", "status", "tabs", "refs", "notes", "text", and for a
  *    page "view", "part", "parts", "places" and "shown" of what was found, "near", for a
  *    picture "shot" (base64), "shot_type", "width", "height", "picture" (its path), for
  *    an act "added", "removed", "changed", "shown", "moved" (it is another page, of which
- *    text is the beginning), "went" (its address is another one), "disabled" (the ref of
- *    what takes no acts), "scrolled"; "console" and "console_errors"; "dialog":
- *    {type, text} of one that is open}
- *   {"id", "error", "code"}: it was not done, as nothing has that ref
+ *    text is the beginning), "went" (its address has changed), "disabled" (the ref of an
+ *    element that takes no acts), "scrolled"; "console" and "console_errors"; "dialog":
+ *    {type, text} of an open one}
+ *   {"id", "error", "code"}: not done, as nothing has that ref
  *   {"id", "goal": text, "rewards": of each step so far, "0" or "1"}
- *   {"id", "failed": why, "code"}: nothing was seen; the next call begins again if the
- *    browser is gone. TIMEOUT and CANCELLED: why says how far it got, and the browser
- *    stays; after that answer what loads is stopped, a script that does not end is
- *    ended, and a page that still does not answer is closed, which the next answer
- *    has as a note
+ *   {"id", "failed": why, "code"}: there is no result; if the browser is gone, the next
+ *    call starts one. TIMEOUT and CANCELLED: why tells how far the call got, and the
+ *    browser stays; after that answer, loading is stopped, an endless script is ended,
+ *    and a page that still does not answer is closed, with a note in the next answer
  *
- * Each has as "task" what the next process is to be given of a task that was begun.
- * First of all comes {"dir": PATH}, where its profile is: one that was killed leaves it,
- * and the next one removes it.
+ * Each has the member "task" if a task has begun: the state to be given to the next
+ * process. The first line is {"dir": PATH}, the folder of its profile: a killed host
+ * leaves it, and the next one removes it.
  */
 #ifndef OD_BROWSER_HOST_HOST_H
 #define OD_BROWSER_HOST_HOST_H

@@ -15,7 +15,7 @@ struct host_screen {
     int listener, fd; /* -1: none; nobody watches */
     int watch;        /* an epoll of both and of standard input; -1: none */
     struct buf in, out;
-    bool wanted; /* pictures are wanted, with these */
+    bool wanted; /* the worker wants pictures */
     int quality, width;
     bool driven, asked_before; /* a person drives; browser.asks before that */
     bool next;                 /* the worker waits for a picture newer than `sent` */

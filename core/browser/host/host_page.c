@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A call about one page, as a model makes it ("page" in host.h): it is opened, looked at
- * as an outline with refs, or acted on (host_page_act.c). Without a Chromium the same is
- * done with the reader's page.
+ * A call about one page, as a model makes it ("page" in host.h): opens it, looks at it as
+ * an outline with refs, or acts on it (host_page_act.c). Without a Chromium, it uses the
+ * reader's page.
  */
 #include "base/enc.h"
 #include "base/utf8.h"
@@ -363,7 +363,7 @@ static int put_page(struct page_call *c, struct err *e)
     bool text = str_eq(view, STR("text")), picture = str_eq(view, STR("image"));
     if (host_page_see(c, text, e) < 0)
         return -1;
-    /* Of a document that is not HTML, there is only the text. */
+    /* A document that is not HTML has only a text. */
     if (!text && !picture && c->h->b && !c->seen.is_html && !c->h->b->cdp.held) {
         json_free(c->h->b->notes);
         c->h->b->notes = c->seen.notes;

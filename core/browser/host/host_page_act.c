@@ -3,7 +3,7 @@
  * An act on a page, and the differences after it.
  *
  *   outline before ─▶ which element ─▶ act ─▶ outline after ─▶ differences from what the
- *                                              │    ▲          caller has seen last
+ *                                              │    ▲          caller last saw
  *                                              └────┘ nothing is different: for CHANGE_MS
  */
 #include "base/clock.h"

@@ -7,7 +7,7 @@
 
 enum { FITS_SHOWN = 6 };
 
-/* ---- which element ---- */
+/* ---- finding the element ---- */
 
 /* Describes a ref that is no longer on the page. */
 static int refuse_gone(struct page_call *c, unsigned ref)
@@ -128,7 +128,7 @@ int host_page_find_bid(struct page_call *c, struct buf *bid)
     return 0;
 }
 
-/* ---- what is done ---- */
+/* ---- composing the act ---- */
 
 void host_page_put_call(struct buf *out, const char *name, struct str one, struct str two)
 {

@@ -8,7 +8,7 @@
  *   {"want": {quality, width}}   pictures are wanted, until the socket closes
  *   {"next": true}               the next picture newer than the last one: one at a time
  *   {"drive": bool}              a person has the browser: dialogs wait for an answer
- *   others                       as browser_screen_input has them
+ *   others                       as in browser_screen_input
  *
  * Out, each after its length in 4 bytes, the highest first, and a byte for its kind:
  *

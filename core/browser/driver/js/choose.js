@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Selects the options of a list, each given by value, label or text, once they are there
-// and enabled. Returns "" or, ms later, what is missing; "!…" is an error at once.
+// and enabled. Returns "" or, after ms, what is missing; "!…" is an immediate error.
 
 async function choose(list, [ms]) {
     let e = this;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A field of files without any. Returns "", or "!…" if it is another element.
+// Empties a file field. Returns "", or "!…" if it is another element.
 
 function clearFiles() {
     if (this.tagName !== 'INPUT' || this.type !== 'file')

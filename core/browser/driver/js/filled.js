@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Resolves when the page shows a word or a field and nothing in it says that it is loading or
-// busy, after ms at the latest. At once for a page without scripts.
+// Resolves when the page shows a word or a field and nothing in it is marked as loading
+// or busy, after ms at the latest; at once for a page without scripts.
 
 function filled(ms) {
     return new Promise(r => {

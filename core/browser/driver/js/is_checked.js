@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Returns the state of a check box or the like: "on", "off", "radio" (on, and a click does not
-// turn it off) or "none". It looks again until that is what is wanted, for ms. An element that
-// is gone counts as what was wanted: the page has replaced it.
+// Returns the state of a check box or the like: "on", "off", "radio" (on, and a click
+// does not turn it off) or "none". For ms, it looks again until the state is the wanted
+// one. A removed element counts as in the wanted state: the page has replaced it.
 
 async function isChecked([want], [ms]) {
     let e = this;

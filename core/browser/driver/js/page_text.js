@@ -59,7 +59,7 @@ function pageText() {
                 .replace(/\n{3,}/g, '\n\n')
                 .trim();
         } catch {
-            // The page's own scripts stand in the way: without shadow trees, then.
+            // The page's own scripts prevent it: use the text without shadow trees.
         }
     return b.innerText;
 }

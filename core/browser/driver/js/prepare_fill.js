@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Focuses a field and selects its content, so that inserted text takes its place. Returns "",
-// "done" if the value is set already, or "!…" for an element that takes no text.
+// Focuses a field and selects its content, so that inserted text replaces it. Returns "",
+// "done" if the value is already set, or "!…" for an element that takes no text.
 
 function prepareFill([value]) {
     const e = this,

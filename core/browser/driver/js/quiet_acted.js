@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Resolves a frame and 50 ms after DOMContentLoaded, or 200 ms after it where no frame is
-// drawn: what an action started shows by then.
+// Resolves a frame and 50 ms after DOMContentLoaded, or 200 ms after it if no frame is
+// drawn: by then, the effects of an action are visible.
 
 function quietActed() {
     return new Promise(r => {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Resolves 50 ms after the list of a field that completes has changed, 500 ms later at the
-// latest: such a field asks when nothing was typed for 150 to 300 ms, as a rule. For another
-// field it resolves after a frame and 50 ms.
+// For a field with completion, resolves 50 ms after its list has changed, after 500 ms at
+// the latest: such a field usually sends its request 150 to 300 ms after the last key.
+// For other fields, resolves after a frame and 50 ms.
 
 function quietTyped() {
     return new Promise(r => {

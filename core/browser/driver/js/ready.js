@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Returns "" if the element can be acted on, "late" if that took more than one look, "!…" for
-// an error at once, else, after ms, what is missing. need is the sum of enum need (act.c). An
-// element is stable if two frames have the same box; without frames, 100 ms stand for one.
+// Returns "" if the element can be acted on, "late" if that took more than one look, "!…"
+// for an immediate error, else, after ms, what is missing. need is the sum of enum need
+// (act.c). An element is stable if its box is the same in two frames; without frames, 100
+// ms count as one.
 
 async function ready([need], [ms]) {
     const e = this,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Returns "yes" when the text or a match of the selector is visible, "" if that takes longer
-// than ms, "!…" for a selector that is not one. The case of the text does not count and blanks
-// are folded; open shadow trees are searched too.
+// Returns "yes" when the text or a match of the selector is visible, "" if that takes
+// longer than ms, "!…" for an invalid selector. Case is ignored and blanks are folded;
+// open shadow trees are searched, too.
 
 async function shows(text, selector, ms) {
     const end = performance.now() + ms,

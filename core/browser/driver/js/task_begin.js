@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Begins the problem of a MiniWoB++ page with a seed. What the page shows to people is out of
-// it except while its own script uses it. Returns [address, words of the problem].
+// Begins the problem of a MiniWoB++ page with a seed. Elements for people are removed
+// from the page except while its own script uses them. Returns [address, text of the
+// problem].
 
 async function taskBegin(seed, ms) {
     if (typeof core !== 'object' || !core.startEpisodeReal)
-        throw new Error('it is no page of MiniWoB: it has no core.startEpisodeReal');
+        throw new Error('it is not a page of MiniWoB: it has no core.startEpisodeReal');
     const at = id => document.getElementById(id);
     let away = [],
         words = [],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Returns the document as HTML. The content of open shadow trees, slots and frames of the same
-// site stands where it is seen: in a copy without scripts, where nothing of it runs.
+// Returns the document as HTML. The content of open shadow trees, slots and frames of the
+// same site is at its visible place, in a copy without scripts, where nothing of it runs.
 
 function pageHtml() {
     const e = document.documentElement;
