@@ -288,7 +288,7 @@ static struct cdp_pending *await(struct cdp *c, int id, int64_t end_ms, struct e
     struct cdp_pending *p = id > 0 ? find(c, id) : NULL;
     if (!p) {
         err_set(e, c->ended ? c->why.code : ERR_LIMIT, "%s",
-                c->ended ? c->why.text : "too much was asked of the browser at once");
+                c->ended ? c->why.text : "too many calls to the browser are pending");
         return NULL;
     }
     while (!p->reply && !p->text.n) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The DevTools protocol over a pair of pipes, or a WebSocket, for a process that may
- * block: it sends a call and waits for the answer; messages that come meanwhile are
- * passed on as events.
+ * block: it sends a call and waits for the answer; other messages that arrive meanwhile
+ * become events.
  *
  * In a pipe each message is JSON and a zero byte (Chromium, --remote-debugging-pipe). One
  * connection carries all targets: the session id of a message names its target
@@ -40,14 +40,14 @@ struct cdp {
     int last_id;
     struct cdp_pending pending[CDP_PENDING_MAX];
     cdp_event_fn *on_event;
-    /* Called after each turn for work that events caused; it may wait. May be NULL. */
+    /* Called after each turn for work that events caused; may wait. May be NULL. */
     void (*on_turn)(void *owner);
     bool turning; /* on_turn runs */
     void *owner;
     bool ended;
     struct err why; /* the reason of ended */
-    /* Pages answer nothing while this is set (a dialog is open): to wait for one of their
-     * answers fails with BUSY. */
+    /* While this is set (a dialog is open), pages do not answer: waiting for an answer of
+     * one fails with BUSY. */
     bool held;
 };
 
@@ -55,9 +55,9 @@ struct cdp {
 void cdp_open(struct cdp *c, int from, int to, cdp_event_fn *on_event, void *owner);
 /*
  * Connects c, which was opened without descriptors, to ws://HOST:PORT/devtools/browser/…,
- * or to http://HOST:PORT, which is asked for the socket's path (GET /json/version); wss,
- * https and the proxies of the environment work, too. Returns -1 and sets *e if there is
- * no server, it is not a browser, or end_ms came.
+ * or to http://HOST:PORT, where GET /json/version has the socket's path; wss, https and
+ * the proxies of the environment work, too. Returns -1 and sets *e if there is no server,
+ * it is not a browser, or end_ms has passed.
  */
 int cdp_dial(struct cdp *c, const char *address, int64_t end_ms, struct err *e);
 void cdp_close(struct cdp *c);
@@ -73,31 +73,31 @@ int cdp_send(struct cdp *c, struct str session, const char *method, struct json 
 void cdp_tell(struct cdp *c, struct str session, const char *method, struct json *take);
 /*
  * Waits for a call's answer until clock_ms() is end_ms. Returns the answer, with the
- * member "result", which the caller owns. NULL and *e: TIMEOUT; BUSY if c->held; GONE if
- * the connection ended; INVALID with the message of the peer.
+ * member "result"; the caller owns it. Returns NULL and sets *e: TIMEOUT; BUSY if
+ * c->held; GONE if the connection ended; INVALID with the message of the peer.
  */
 struct json *cdp_wait(struct cdp *c, int id, int64_t end_ms, struct err *e);
 /*
- * The same for an answer of megabytes, which is not parsed into a tree: out, which is
- * initialised, gets the whole message, for base/jsontext.h. Returns 0, or -1 and sets *e.
+ * The same for an answer of megabytes, which is not parsed into a tree: appends the whole
+ * message to out, for base/jsontext.h. Returns 0, or -1 and sets *e.
  */
 int cdp_send_big(struct cdp *c, struct str session, const char *method,
                  struct json *take);
 int cdp_wait_big(struct cdp *c, int id, int64_t end_ms, struct buf *out, struct err *e);
 /* The caller no longer waits for this answer; it is dropped when it arrives. */
 void cdp_forget(struct cdp *c, int id);
-/* Whether the answer has arrived, so that cdp_wait returns at once. */
+/* Has the answer arrived, so that cdp_wait returns at once? */
 bool cdp_answered(const struct cdp *c, int id);
 /* cdp_send and cdp_wait. */
 struct json *cdp_call(struct cdp *c, struct str session, const char *method,
                       struct json *take, int64_t end_ms, struct err *e);
 /*
  * Waits for bytes of the peer and handles them. Returns 1 if there were some; 0 if end_ms
- * came, or stop ended the turn; -1 if the connection has ended, see c->why. Returns at
- * end_ms even if bytes keep coming.
+ * has passed, or stop ended the turn; -1 if the connection has ended, see c->why. Returns
+ * at end_ms even if more bytes arrive.
  */
 int cdp_turn(struct cdp *c, int64_t end_ms);
-/* Handles bytes that came from the peer, as cdp_turn does. */
+/* Handles bytes of the peer, as cdp_turn does. */
 void cdp_take(struct cdp *c, struct str bytes);
 
 #endif

@@ -3,7 +3,7 @@
  * The DevTools protocol over a WebSocket, with a text message for each of its messages,
  * and a loop that runs only during a wait.
  *
- *   asking    GET /json/version, where no path was given: the answer has the path
+ *   asking    GET /json/version, if no path was given: the answer has the path
  *   greeting  the opening handshake
  *   open      messages
  */
@@ -116,7 +116,7 @@ void cdp_link_write(struct cdp *c)
     }
 }
 
-/* ---- the way there ---- */
+/* ---- connecting ---- */
 
 static int start_dial(struct cdp_link *k, struct err *e);
 
@@ -283,7 +283,7 @@ static void watch_stop(struct cdp_link *k, bool on)
 }
 
 /*
- * Runs the loop until something happened, or end_ms. Returns false if the time was over.
+ * Runs the loop until something happens, or end_ms. Returns false if the time has passed.
  */
 static bool run(struct cdp_link *k, int64_t end_ms)
 {
