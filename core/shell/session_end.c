@@ -85,7 +85,16 @@ void session_command_over(struct session *s)
 void session_over_again(struct session *s)
 {
     s->end.step = END_HEARD;
+    s->end.asked = s->cmd.fed ? s->cmd.seq : 0;
     session_command_over(s);
+}
+
+bool session_asked_prompt(struct session *s, uint64_t seq)
+{
+    if (!s->end.asked || s->end.asked != seq)
+        return false;
+    s->end.asked = 0;
+    return true;
 }
 
 static void on_prompt_late(struct timer *t)
@@ -142,6 +151,7 @@ void session_take_end(struct session *s, const struct mark *m, uint64_t at)
     if (s->sh.pty && s->cmd.fed) {
         /* Only the prompt shows which part of the typed input was not read. */
         s->end.step = END_AT_PROMPT;
+        s->end.asked = s->cmd.seq;
         session_acknowledge(s, LINE_ACK_ASK);
         timer_begin(s->en->loop, &s->end.prompt, PROMPT_WAIT_MS, on_prompt_late);
     } else {

@@ -134,6 +134,7 @@ static void on_human_mark(struct session *s)
 static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
 {
     const struct command *c = &s->cmd;
+    bool asked = session_asked_prompt(s, m->seq);
     if (s->end.step == END_AT_PROMPT) {
         session_read_records(s);
         session_command_over(s);
@@ -154,7 +155,8 @@ static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
             session_restore_tty(s); /* in bash, readline is at work already */
         session_hold(s);
         session_command_over(s);
-    } else if (s->state == SESSION_TYPED && m->seq < c->seq && !s->repair.installing) {
+    } else if (s->state == SESSION_TYPED && m->seq < c->seq && !asked &&
+               !s->repair.installing) {
         session_install(s); /* our line was read, and did not run */
     }
 }

@@ -122,6 +122,8 @@ struct session_end {
         END_AT_PROMPT /* a prompt was asked for; PROMPT_WAIT_MS at most */
     } step;
     struct timer prompt;
+    uint64_t asked; /* the command after which a prompt was asked for, until its mark P
+                       comes, which may be late; 0: none */
     /*
      * An end is believed when the mark and the record in the file r agree. A mark
      * without a record (a full disk) waits here until a look sees the shell reading
@@ -504,6 +506,8 @@ void session_end_command(struct session *s, uint64_t to, int status);
 void session_command_over(struct session *s);
 /* The previous worker died between an end and what follows it: does the rest. */
 void session_over_again(struct session *s);
+/* Is the mark P of command seq the answer to a question for the prompt? True only once. */
+bool session_asked_prompt(struct session *s, uint64_t seq);
 /* Answers those who wait for the command, which has ended. */
 void session_answer_waiters(struct session *s, enum op_state state);
 /* The same; keeps the answer for callers that come back, and calls the watcher. */
