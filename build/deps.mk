@@ -39,9 +39,12 @@ libvterm.src := src/*.c
 libvterm.inc := include/*.h
 libvterm.cpp := -Iinclude -Isrc
 
-mbedtls.src := library/*.c
-mbedtls.inc := include/mbedtls include/psa
-mbedtls.cpp := -Iinclude -Ilibrary
+EVEREST := 3rdparty/everest
+mbedtls.src := library/*.c \
+    $(patsubst %,$(EVEREST)/library/%.c,everest x25519 Hacl_Curve25519_joined)
+mbedtls.inc := include/mbedtls include/psa $(EVEREST)/include/everest
+mbedtls.cpp := -Iinclude -Ilibrary \
+    $(patsubst %,-I$(EVEREST)/include%,/ /everest /everest/kremlib)
 mbedtls.own := build/mbedtls_config.h include/mbedtls/mbedtls_config.h
 
 # Only matching: nothing that substitutes, serialises or converts. Optimised for size:
