@@ -7,6 +7,7 @@
 #   DEP_SRC  the C files, patterns inside the archive, or "musl": its own way
 #   DEP_INC  the public headers, patterns too, or folders of them
 #   DEP_CPP  preprocessor options, paths inside the archive
+#   DEP_ONLY  FILE=OPTION: more options for one C file, or for a pattern; may be empty
 #   DEP_MAKE  a command that is run in it first; may be empty
 #   DEP_OWN  a file of ours and its place in the archive: configuration; may be empty
 #   DEP_REN  pairs: a file inside the archive and the name it is used by; may be empty
@@ -70,8 +71,13 @@ else
     # shellcheck disable=SC2086 # words
     [ -z "${DEP_MAKE:-}" ] || $DEP_MAKE
     for file in $DEP_SRC; do
+        only=''
+        for word in ${DEP_ONLY:-}; do
+            # shellcheck disable=SC2254 # a pattern
+            case $file in ${word%%=*}) only="$only ${word#*=}" ;; esac
+        done
         # shellcheck disable=SC2086 # options are words
-        $CC $CFLAGS $DEP_CPP -ffile-prefix-map="$work/src=$name" -w \
+        $CC $CFLAGS $DEP_CPP $only -ffile-prefix-map="$work/src=$name" -w \
             -c "$file" -o "${file%.c}.o"
     done
     # shellcheck disable=SC2046,SC2086 # patterns, names without blanks

@@ -47,6 +47,14 @@ mbedtls.cpp := -Iinclude -Ilibrary \
     $(patsubst %,-I$(EVEREST)/include%,/ /everest /everest/kremlib)
 mbedtls.own := build/mbedtls_config.h include/mbedtls/mbedtls_config.h
 
+# musl's memcpy is `rep movsq`, which takes longer to begin than to copy a number of 32
+# bytes. With these options gcc copies up to 256 bytes by a loop, and calls memcpy for more.
+SHORT := unrolled_loop:256:noalign,libcall:-1:noalign
+ifeq ($(ARCH)-$(MODE),x86_64-release)
+  mbedtls.only := $(foreach f,library/bignum*.c library/ecp*.c,$f=-minline-all-stringops \
+      $f=-mmemcpy-strategy=$(SHORT) $f=-mmemset-strategy=$(SHORT))
+endif
+
 # Only matching: nothing that substitutes, serialises or converts. Optimised for size:
 # most of it is tables and the compiler of patterns (303 KB, 361 with -O2).
 pcre2.src := $(patsubst %,src/pcre2_%.c,auto_possess chartables chkdint compile \
@@ -71,7 +79,7 @@ zlib.inc := zlib.h zconf.h
 # $(call dep_key,NAME,FLAGS)
 dep_key = $(shell { awk '$$1 == "$1"' build/deps.lock; \
     cat build/build-dep.sh build/specs.in $(firstword $($1.own)); \
-    echo '$($1.src) $($1.inc) $($1.cpp) $($1.make) $($1.ren) $2 $(CC_ID)'; } | sha256sum | cut -c 1-16)
+    echo '$($1.src) $($1.inc) $($1.cpp) $($1.only) $($1.make) $($1.ren) $2 $(CC_ID)'; } | sha256sum | cut -c 1-16)
 
 # $(call dep_rule,NAME,FLAGS,MADE_AFTER): $(NAME) is the folder.
 define dep_rule
@@ -80,7 +88,7 @@ $$($1)/version: | $3
 	@echo "  DEP    $1"
 	@CC='$(CC)' AR='$(AR)' TARGET='$(TARGET)' CFLAGS='$2' DEP_SRC='$($1.src)' \
 	    DEP_INC='$($1.inc)' DEP_CPP='$($1.cpp)' DEP_OWN='$($1.own)' \
-	    DEP_MAKE='$($1.make)' DEP_REN='$($1.ren)' \
+	    DEP_ONLY='$($1.only)' DEP_MAKE='$($1.make)' DEP_REN='$($1.ren)' \
 	    build/build-dep.sh '$(CACHE)' $1 $$($1)
 endef
 
