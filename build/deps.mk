@@ -47,11 +47,18 @@ mbedtls.cpp := -Iinclude -Ilibrary \
     $(patsubst %,-I$(EVEREST)/include%,/ /everest /everest/kremlib)
 mbedtls.own := build/mbedtls_config.h include/mbedtls/mbedtls_config.h
 
+# With these options the library takes its intrinsics instead of its assembly. It calls them
+# only if the processor has the instructions for AES (CPUID); every such processor has SSSE3,
+# too, with which gcc reverses the bytes of a block by one instruction.
+ifeq ($(ARCH),x86_64)
+  mbedtls.only := $(patsubst %,library/aesni.c=-m%,aes pclmul ssse3)
+endif
+
 # musl's memcpy is `rep movsq`, which takes longer to begin than to copy a number of 32
 # bytes. With these options gcc copies up to 256 bytes by a loop, and calls memcpy for more.
 SHORT := unrolled_loop:256:noalign,libcall:-1:noalign
 ifeq ($(ARCH)-$(MODE),x86_64-release)
-  mbedtls.only := $(foreach f,library/bignum*.c library/ecp*.c,$f=-minline-all-stringops \
+  mbedtls.only += $(foreach f,library/bignum*.c library/ecp*.c,$f=-minline-all-stringops \
       $f=-mmemcpy-strategy=$(SHORT) $f=-mmemset-strategy=$(SHORT))
 endif
 
