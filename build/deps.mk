@@ -54,14 +54,6 @@ ifeq ($(ARCH),x86_64)
   mbedtls.only := $(patsubst %,library/aesni.c=-m%,aes pclmul ssse3)
 endif
 
-# musl's memcpy is `rep movsq`, which takes longer to begin than to copy a number of 32
-# bytes. With these options gcc copies up to 256 bytes by a loop, and calls memcpy for more.
-SHORT := unrolled_loop:256:noalign,libcall:-1:noalign
-ifeq ($(ARCH)-$(MODE),x86_64-release)
-  mbedtls.only += $(foreach f,library/bignum*.c library/ecp*.c,$f=-minline-all-stringops \
-      $f=-mmemcpy-strategy=$(SHORT) $f=-mmemset-strategy=$(SHORT))
-endif
-
 # Only matching: nothing that substitutes, serialises or converts. Optimised for size:
 # most of it is tables and the compiler of patterns (303 KB, 361 with -O2).
 pcre2.src := $(patsubst %,src/pcre2_%.c,auto_possess chartables chkdint compile \
