@@ -280,10 +280,10 @@ def _(server_of):
 
 
 @contextlib.contextmanager
-def dispatcher(server, store):
+def dispatcher(server, store, *options):
     process = subprocess.Popen(
         [sys.executable, PROGRAM, "work", "--redis", server.url(), "--store", store,
-         "--lease", "2", "--forget", "600"], stdin=subprocess.DEVNULL)
+         "--lease", "2", "--forget", "600", *options], stdin=subprocess.DEVNULL)
     dispatchers.add(process)
     try:
         yield process
@@ -323,6 +323,44 @@ def _(server_of):
         holds(int(client.get(key + ":fence")) > fence)
         same(backend.hello(client)["sandbox"], backend.sandbox)
         wait_for(lambda: metric(od, "backlog") == 0, "the store's events stay", WAIT)
+
+
+def named(digit, server, silence):
+    """A sandbox of that digit alone, which has been silent for so many seconds."""
+    sandbox, shard = digit * 32, "od:{%s}" % (digit * 2)
+    server.client().zadd(shard + ":sandboxes", {sandbox: (time.time() - silence) * 1000})
+    return f"{shard}:{sandbox}"
+
+
+@row("a dispatcher that is full gives up a silent sandbox for a living one")
+def _(_case):
+    with Redis() as server:
+        client, store = server.client(), os.path.join(T, "full.db")
+        first = named("a", server, 0)
+        with dispatcher(server, store, "--most", "1"):
+            wait_for(lambda: client.exists(first + ":lease"), "no lease", WAIT)
+            second = named("b", server, 0)
+            named("a", server, 120)
+            wait_for(lambda: client.exists(second + ":lease"), "no room", WAIT)
+            wait_for(lambda: not client.exists(first + ":lease"), "the lease stays", WAIT)
+
+
+@row("a dispatcher forgets a silent sandbox that it has, when its store has all events")
+def _(_case):
+    with Redis() as server:
+        client, store = server.client(), os.path.join(T, "forget.db")
+        key = named("a", server, 0)
+        with dispatcher(server, store, "--most", "1"):
+            wait_for(lambda: client.exists(key + ":lease"), "no lease", WAIT)
+            named("a", server, 3600)
+            wait_for(lambda: not client.keys("od:*"), "it is not forgotten", WAIT)
+        key = named("a", server, 3600)
+        for at in range(1, 1001):
+            client.xadd(key + ":events", {"e": json.dumps({"id": at})}, id=f"{at}-0")
+        with dispatcher(server, store):
+            wait_for(lambda: not client.keys("od:*"), "it is not forgotten", WAIT)
+        with contextlib.closing(sqlite3.connect(store)) as db:
+            same(db.execute("SELECT count(*) FROM events").fetchone(), (1000,))
 
 
 # --- who may

@@ -23,6 +23,7 @@ import uuid
 
 import redis
 
+SILENT = 60  # seconds; a sandbox gives a sign of life each 10 s
 MINE = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call(%s) end"
 RENEW, RELEASE = MINE % "'pexpire',KEYS[1],ARGV[2]", MINE % "'del',KEYS[1]"
 TABLES = """
@@ -89,19 +90,28 @@ class Worker:
         return f"{self.given.prefix}:{{{sandbox[:2]}}}:{sandbox}"
 
     def walk(self):
-        """Takes sandboxes that nobody has, those first that were alive last."""
+        """Takes sandboxes that nobody has, those first that were alive last. A worker that
+        is full gives up silent ones for living ones."""
         self.next_walk = time.monotonic() + self.given.lease / 5
-        long_ago = (time.time() - self.given.forget) * 1000
         pipe = self.redis.pipeline(transaction=False)
         for shard in range(256):
             pipe.zrange(f"{self.given.prefix}:{{{shard:02x}}}:sandboxes", 0, -1, withscores=True)
-        found = sorted((-at, sandbox) for some in pipe.execute() for sandbox, at in some)
-        free = [(-at, s) for at, s in found if self.key(s) + ":events" not in self.leases]
-        taken = self.redis.mget([self.key(s) + ":lease" for _, s in free]) if free else []
-        for (at, sandbox), holder in zip(free, taken):
-            if at < long_ago:
-                self.forget(sandbox)
-            elif not holder and len(self.leases) < self.given.most:
+        quiet = {s: time.time() - at / 1000 for some in pipe.execute() for s, at in some}
+        ours = {lease.sandbox: lease for lease in self.leases.values()}
+        silent = []
+        for sandbox, lease in ours.items():
+            if quiet.get(sandbox, 0) > self.given.forget and self.forget(lease):
+                continue
+            if quiet.get(sandbox, 0) > SILENT:
+                silent.append(lease)
+        free = sorted(quiet.keys() - ours.keys(), key=quiet.get)
+        taken = self.redis.mget([self.key(s) + ":lease" for s in free]) if free else []
+        for sandbox, holder in zip(free, taken):
+            if holder:
+                continue
+            if len(self.leases) >= self.given.most and silent and quiet[sandbox] <= SILENT:
+                self.release(silent.pop())
+            if len(self.leases) < self.given.most:
                 self.take(sandbox)
 
     def take(self, sandbox):
@@ -125,11 +135,21 @@ class Worker:
             if not self.redis.eval(RENEW, 1, lease.key + ":lease", lease.value, self.lease_ms):
                 del self.leases[at]
 
-    def forget(self, sandbox):
-        key, shard = self.key(sandbox), f"{self.given.prefix}:{{{sandbox[:2]}}}"
-        self.redis.delete(*(key + end for end in (":events", ":actions", ":lease", ":fence")))
-        self.redis.hdel(shard + ":hello", sandbox)
-        self.redis.zrem(shard + ":sandboxes", sandbox)
+    def release(self, lease):
+        del self.leases[lease.key + ":events"]
+        self.redis.eval(RELEASE, 1, lease.key + ":lease", lease.value)
+
+    def forget(self, lease):
+        """Removes the keys of a sandbox; false if the store does not have all of its events."""
+        newest = self.redis.xrevrange(lease.key + ":events", count=1)
+        if newest and int(newest[0][0].split("-")[0]) > lease.last:
+            return False
+        del self.leases[lease.key + ":events"]
+        shard = lease.key.rpartition(":")[0]
+        self.redis.delete(*(lease.key + end for end in (":events", ":actions", ":lease", ":fence")))
+        self.redis.hdel(shard + ":hello", lease.sandbox)
+        self.redis.zrem(shard + ":sandboxes", lease.sandbox)
+        return True
 
     def send(self):
         """Actions that were asked for, and how far the store has the events."""
@@ -170,8 +190,8 @@ class Worker:
                 print("dispatcher:", error, file=sys.stderr, flush=True)
                 self.leases.clear()
                 time.sleep(0.5)
-        for lease in self.leases.values():
-            self.redis.eval(RELEASE, 1, lease.key + ":lease", lease.value)
+        for lease in list(self.leases.values()):
+            self.release(lease)
 
 
 def main():
