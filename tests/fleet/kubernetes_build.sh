@@ -12,7 +12,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$1/built"
 cache=$(cd "$1" && pwd)
 for go in go /usr/lib/go-1.19/bin/go; do
-    case $("$go" version 2>/dev/null) in *" go1."[12]*) break ;; esac
+    case $("$go" version 2>/dev/null) in *" go1.1"[89]* | *" go1.2"*) break ;; esac
     go=
 done
 [ -n "$go" ] || {
@@ -48,10 +48,27 @@ has_source || {
 cd "$source"
 export GOPATH="$work" GO111MODULE=off CGO_ENABLED=0 GOCACHE="$work/cache" GOTMPDIR="$work/tmp" \
     GOFLAGS=-p=1
+# Since Go 1.18, reflect.mapiterinit writes through a third argument. The vendored reflect2
+# passes two, so iterating over a map writes to a random address: an API server ends with a
+# memory fault soon after it has a CustomResourceDefinition.
+repair_reflect2() {
+    cd vendor/github.com/modern-go/reflect2
+    sed -i -e 's/^\(func mapiterinit(.*\)) \*hiter$/\1, it *hiter)/' \
+        -e 's,// rest fields are ignored,_ [6]unsafe.Pointer; _ [4]uintptr,' unsafe_link.go
+    sed -i 's/mapiterinit(\(.*\)),$/newIter(\1),/' unsafe_map.go
+    cat >>unsafe_link.go <<'END'
+func newIter(rtype, m unsafe.Pointer) *hiter {
+	it := new(hiter)
+	mapiterinit(rtype, m, it)
+	return it
+}
+END
+}
 build() { nice -n 19 "$go" build -o "$1" -ldflags '-s -w' "$2" >&2; }
 
 # The one file that is generated: the API's description, which the server serves.
 has_source || {
+    (repair_reflect2)
     build "$work/openapi-gen" ./vendor/k8s.io/kube-openapi/cmd/openapi-gen
     inputs=$(grep -rlE '^// \+k8s:openapi-gen=true' --include=doc.go --include='*.go' \
         pkg staging/src | sed 's,/[^/]*$,,; s,^staging/src/,vendor/,' |
