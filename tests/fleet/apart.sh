@@ -30,12 +30,13 @@ put_back() {
     groups_left | while read -r group; do rmdir "$group"; done
     [ -z "$(groups_left)" ]
 }
-at_end put_back
+at_end wait_for 10 put_back
 
 unshare -nmpf --kill-child=TERM --mount-proc sh -c 'mount -t tmpfs tmpfs /run &&
     mount -t tmpfs tmpfs /var/log && exec bash "$1"' - "$ROOT/tests/fleet/$1" &
 child=$!
-trap 'kill "$child"; wait "$child"; exit 143' TERM
+# unshare blocks TERM while it waits, so the program gets it.
+trap 'pkill -P "$child"; wait "$child"; exit 143' TERM
 wait "$child"
 rc=$?
 # shellcheck disable=SC2034 # tap.sh looks at it
