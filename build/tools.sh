@@ -103,6 +103,7 @@ fleet? etcd                   etcd-server   etcd           etcd        etcd     
 fleet? kubectl                kubernetes-client kubernetes-client kubectl kubectl kubernetes-client
 fleet? @go                    golang-1.19-go golang        go          go         go
 fleet? host-local             containernetworking-plugins containernetworking-plugins cni-plugins cni-plugins cni-plugins
+fleet? debootstrap            debootstrap    debootstrap    debootstrap debootstrap -
 fleet? unshare                util-linux    util-linux     util-linux-misc util-linux util-linux
 cross? aarch64-linux-gnu-gcc  gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu - aarch64-linux-gnu-gcc cross-aarch64-gcc
 cross? arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf gcc-arm-linux-gnu - - -

@@ -2,9 +2,10 @@
 # shellcheck shell=bash
 #
 # A Kubernetes of one node, built of the distribution's source (kubernetes_build.sh), runs
-# build/deploy/pod.yaml and statefulset.yaml: a real API server, scheduler, kubelet and
+# the files of build/deploy: a real API server, controller manager, scheduler, kubelet and
 # containerd. What the files do not have here: images are not pulled, and the volumes that
-# the stateful set claims are folders of this machine. apart.sh starts this.
+# are claimed are folders of this machine. kubernetes.test and apart.sh
+# start this.
 
 # shellcheck source=tests/lib/tap.sh
 . "$(dirname "$0")/../lib/tap.sh"
@@ -101,7 +102,8 @@ daemon apiserver kube-apiserver --etcd-servers=http://127.0.0.1:12379 --secure-p
     --bind-address=127.0.0.1 --advertise-address=192.0.2.1 --cert-dir="$T/certs" \
     --token-auth-file=tokens.csv --authorization-mode=AlwaysAllow --allow-privileged \
     --service-account-issuer=https://k --service-account-signing-key-file=sa.key \
-    --service-account-key-file=sa.key --service-cluster-ip-range=10.96.0.0/16
+    --service-account-key-file=sa.key --service-cluster-ip-range=10.96.0.0/16 \
+    --kubelet-preferred-address-types=InternalIP
 k() { kubectl --request-timeout=20s "$@" 2>&1; }
 serves() { [ "$(k get --raw /readyz)" = ok ]; }
 ok "the API server is ready" wait_for 120 serves
@@ -109,7 +111,6 @@ daemon manager kube-controller-manager --kubeconfig="$KUBECONFIG" --leader-elect
     --service-account-private-key-file=sa.key --port=0 --secure-port=0
 daemon scheduler kube-scheduler --kubeconfig="$KUBECONFIG" --leader-elect=false \
     --port=0 --secure-port=0
-
 # An image of od alone, which also holds the namespaces of a pod, and one without od.
 mkdir -p rootfs/bin rootfs/tmp
 cp "$(command -v busybox)" rootfs/bin/busybox
@@ -195,22 +196,24 @@ is "with 0" "$(echo "$ended" | grep -o '"exit_status":[0-9]*')" ""
 
 # --- the pod with a bus ------------------------------------------------------------------
 
-# The bus that is commented out in the file, without TLS. Redis takes nothing when TERM
-# comes: the server ends when it does.
-with_bus() {
-    /usr/bin/python3 "$ROOT/tests/lib/deploy_bus.py" "$ROOT/build/deploy/pod.yaml" |
-        sed 's/^\( *\)- name: OD_BUS$/\1- name: OD_BUS_INSECURE\n\1  value: "yes"\n&/' >with-bus.yaml
+# A file with the bus that is commented out in it, without TLS.
+with_bus() { # FILE
+    /usr/bin/python3 "$ROOT/tests/lib/deploy_bus.py" "$ROOT/build/deploy/$1" |
+        sed 's/^\( *\)- name: OD_BUS$/\1- name: OD_BUS_INSECURE\n\1  value: "yes"\n&/' >"bus-$1"
+    echo "bus-$1"
 }
 r() { redis-cli -h 192.0.2.1 "$@"; }
+bus=
 if command -v redis-server >/dev/null && command -v redis-cli >/dev/null; then
+    bus=yes
     daemon redis redis-server --bind 192.0.2.1 --protected-mode no --save '' --dir "$T"
     k create secret generic od-bus --from-literal=url=redis://192.0.2.1 >/dev/null
-    with_bus
-    ok "the pod with OD_BUS is taken" taken bus.yaml with-bus.yaml
+    ok "the pod with OD_BUS is taken" taken bus.yaml "$(with_bus pod.yaml)"
     ok "it is ready" wait_for 120 pod_ready
     does sandbox true >/dev/null
     linked() { [ -n "$(r --scan --pattern 'od:*:events')" ]; }
     ok "its events are on the bus" wait_for 60 linked
+    # Redis takes nothing when TERM comes: the server ends when it does.
     r client pause 5000 write >/dev/null
     does sandbox 'seq 3' >/dev/null
     next=$(metric sandbox od_events_next_id)
@@ -227,29 +230,31 @@ fi
 
 # --- the stateful set -----------------------------------------------------------------------
 
-for i in 0 1 2 3 4; do
-    for kind in workspace:10Gi state:2Gi; do
-        mkdir -p "volumes/${kind%:*}-$i"
-        cat <<END
----
+volume() { # NAME SIZE CLAIM
+    mkdir -p "volumes/$1"
+    k create -f - >/dev/null <<END
 apiVersion: v1
 kind: PersistentVolume
-metadata: {name: ${kind%:*}-$i}
+metadata: {name: $1}
 spec:
-  capacity: {storage: ${kind#*:}}
+  capacity: {storage: $2}
   accessModes: [ReadWriteOnce]
-  claimRef: {namespace: default, name: ${kind%:*}-sandbox-$i}
-  local: {path: $T/volumes/${kind%:*}-$i}
+  claimRef: {namespace: default, name: $3}
+  local: {path: $T/volumes/$1}
   nodeAffinity:
     required:
       nodeSelectorTerms:
       - matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]
 END
-    done
-done >volumes.yaml
-k create -f volumes.yaml >/dev/null
+}
+for i in 0 1 2 3 4; do
+    volume "workspace-$i" 10Gi "workspace-sandbox-$i"
+    volume "state-$i" 2Gi "state-sandbox-$i"
+done
+set_file=
+[ -z "$bus" ] || set_file=$(with_bus statefulset.yaml)
 start=$(now)
-ok "statefulset.yaml is taken" taken statefulset.yaml
+ok "statefulset.yaml is taken" taken statefulset.yaml "$set_file"
 five_ready() { [ "$(k get statefulset sandbox -o jsonpath='{.status.readyReplicas}')" = 5 ]; }
 ok "five are ready" wait_for 180 five_ready
 figure "set of five: asked for → ready" "$start"
@@ -268,9 +273,107 @@ figure "pod of a set: deleted → another is ready" "$start"
 is "with its files" "$(does sandbox-3 'cat file')" three
 ok "and its events" test "$(metric sandbox-3 od_events_next_id)" -gt "$before"
 
+# --- the dispatchers ------------------------------------------------------------------------
+
+# The names of their pods, without those that end.
+workers() {
+    k get pods -l app=dispatcher -o go-template='{{range .items}}{{if not
+        .metadata.deletionTimestamp}}{{.metadata.name}}{{"\n"}}{{end}}{{end}}'
+}
+workers_ready() { # NUMBER
+    [ "$(k get deployment dispatcher -o jsonpath='{.status.readyReplicas}')" = "$1" ] &&
+        [ "$(workers | wc -l)" = "$1" ]
+}
+store() { # POD WORD...: store.py in that pod
+    kubectl exec -i "$1" -- /usr/bin/python3 - "${@:2}" <"$ROOT/tests/fleet/store.py" 2>&1
+}
+lease() { r get "od:{${1:0:2}}:$1:lease"; } # SANDBOX: prints POD.PID:FENCE
+holder() { lease "$1" | sed 's/\..*//'; }
+process_of() { # POD
+    local id
+    id=$(field "$1" '.status.containerStatuses[0].containerID')
+    ctr -a "$T/ctd.sock" -n k8s.io tasks list | awk -v id="${id#*//}" '$1 == id { print $2 }'
+}
+all_leased() { # BUT: each sandbox has a worker, which is another one
+    local one name
+    for one in "${ids[@]}"; do
+        name=$(holder "$one")
+        [ -n "$name" ] && [ "$name" != "$1" ] || return
+    done
+}
+left() { store "$rest" left; }
+some_done() { [ "$(left)" -lt 150 ]; }
+all_done() { [ "$(left)" = 0 ]; }
+
+# The worker that has the lease of the first sandbox, and perhaps of others, goes while
+# actions are outstanding. COMMAND gets the name of its pod and the number of its process.
+outage() { # NAME COMMAND...
+    local victim rest process fence start
+    victim=$(holder "${ids[0]}") fence=$(lease "${ids[0]}" | sed 's/.*://')
+    rest=$(workers | grep -vx "$victim" | head -n 1) process=$(process_of "$victim")
+    ok "$1: actions for each sandbox" store "$rest" ask 30 "${ids[@]}"
+    wait_for 60 some_done
+    start=$(now)
+    "${@:2}" "$victim" "$process"
+    ok "$1: some have no observation" test "$(left)" -gt 0
+    ok "$1: others have all leases" wait_for 60 all_leased "$victim"
+    figure "dispatcher, $1: → others have its leases" "$start"
+    like "$1: its fence is behind" "$(store "$rest" stale "${ids[0]}" "$fence")" "refused, behind by [1-9]*"
+    [ "$1" != stopped ] || kill -CONT "$process"
+    ok "$1: each action gets its observation" wait_for 120 all_done
+    ok "$1: there are two again" wait_for 120 workers_ready 2
+}
+killed() {
+    kill -9 "$2"
+    k delete pod "$1" --grace-period=0 --force >/dev/null
+}
+stopped() { kill -STOP "$2"; }
+ended() { k delete pod "$1" --wait=false >/dev/null; }
+
+dispatcher_image() {
+    mkdir -p worker/usr/local/bin
+    cp "$FLEET_ROOTS/dispatcher.tar" worker.tar &&
+        cp "$ROOT/build/deploy/dispatcher/dispatcher.py" worker/usr/local/bin/ &&
+        tar -C worker --owner=0 --group=0 -rf worker.tar ./usr/local/bin/dispatcher.py &&
+        "$OD" image make dispatcher.tar --from worker.tar --tag localhost/dispatcher:latest &&
+        ctr -a "$T/ctd.sock" -n k8s.io images import dispatcher.tar
+}
+if [ -z "$bus" ]; then
+    skip "the dispatchers" "no redis-server: build/tools.sh test"
+elif [ ! -s "$FLEET_ROOTS/dispatcher.tar" ]; then
+    skip "the dispatchers" "$(cat "$FLEET_ROOTS/dispatcher.why" 2>&1)"
+    bus=
+else
+    ok "the dispatcher's image" dispatcher_image
+    volume dispatcher 10Gi dispatcher
+    ok "deployment.yaml is taken" taken deployment.yaml "$ROOT/build/deploy/dispatcher/deployment.yaml"
+    ok "a worker runs" wait_for 120 workers_ready 1
+    for i in 0 1 2 3 4; do ids[i]=$(cat "volumes/state-$i"/od-1000/default/events/.sandbox); done
+    ok "it has the leases of all sandboxes" wait_for 60 all_leased nobody
+    # SQLite in a volume has one node, and this is one.
+    k scale deployment dispatcher --replicas=2 >/dev/null
+    ok "a second one runs" wait_for 120 workers_ready 2
+
+    outage killed killed
+    outage stopped stopped
+    outage ended ended
+
+    worker=$(workers | head -n 1)
+    is "the store has each event once and in order, and one observation of each action" \
+        "$(store "$worker" check "${ids[@]}")" ""
+    for i in 0 1 2 3 4; do
+        is "sandbox-$i ran each action once, in order" \
+            "$(tr '\n' ' ' <"volumes/workspace-$i/ran")" "$(seq -s ' ' 0 89) "
+        next=$(metric "sandbox-$i" od_events_next_id)
+        is "and all of its events are in the store" "$(store "$worker" last "${ids[i]}")" $((next - 1))
+    done
+    acknowledged() { [ "$(for i in 0 1 2 3 4; do metric "sandbox-$i" od_bus_backlog; done | sort -u)" = 0 ]; }
+    ok "and acknowledged" wait_for 60 acknowledged
+fi
+
 k delete statefulset sandbox >/dev/null
-none_left() { [ -z "$(k get pods -o name)" ]; }
+none_left() { [ -z "$(k get pods -l app=sandbox -o name)" ]; }
 ok "the set is removed" wait_for 120 none_left
-is "its volumes stay" "$(k get pvc -o name | wc -l)" 10
+is "its volumes stay" "$(k get pvc -l app=sandbox -o name | wc -l)" 10
 
 done_testing

@@ -8,7 +8,8 @@
 # asked for again by the next run. Remove a file for a newer one.
 #
 # valkey is not an image: it has the valkey-server of Debian 13 and the libraries and the
-# loader that it needs, so that it runs on an older release, without a chroot.
+# loader that it needs, so that it runs on an older release, without a chroot. dispatcher
+# is what build/deploy/dispatcher/README.md makes an image of, without its program.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cache=$("$root/build/cache-dir.sh")
@@ -22,13 +23,13 @@ mirror() {
         head -n 1 | tr -d ' '
 }
 
-debian() { # SUITE FOLDER
+debian() { # SUITE FOLDER [OPTION]
     uri=$(mirror)
     [ -n "$uri" ] || {
         echo "no Debian mirror in this machine's apt sources"
         return 1
     }
-    debootstrap --variant=minbase "$1" "$2" "$uri" || return
+    debootstrap --variant=minbase ${3:+"$3"} "$1" "$2" "$uri" || return
     rm -rf "$2/var/cache/apt" "$2/var/lib/apt/lists" "$2"/var/log/*.log "${2:?}"/dev/*
     mkdir -p "$2/var/cache/apt/archives/partial" "$2/var/lib/apt/lists/partial"
 }
@@ -81,6 +82,7 @@ fill() { # NAME FOLDER
     valkey) valkey "$2" ;;
     scratch) scratch "$2" ;;
     busybox) busybox_only "$2" ;;
+    dispatcher) debian stable "$2" --include=python3-redis ;;
     *) debian "$1" "$2" ;;
     esac
 }
