@@ -4,8 +4,8 @@
 # A Kubernetes of one node, built of the distribution's source (kubernetes_build.sh), runs
 # the files of build/deploy: a real API server, controller manager, scheduler, kubelet and
 # containerd. What the files do not have here: images are not pulled, and the volumes that
-# are claimed are folders of this machine. kubernetes.test and apart.sh
-# start this.
+# are claimed are folders of this machine. The controller of agent-sandbox is not there:
+# agent_sandbox.py makes the objects that it makes. kubernetes.test and apart.sh start this.
 
 # shellcheck source=tests/lib/tap.sh
 . "$(dirname "$0")/../lib/tap.sh"
@@ -111,6 +111,19 @@ daemon manager kube-controller-manager --kubeconfig="$KUBECONFIG" --leader-elect
     --service-account-private-key-file=sa.key --port=0 --secure-port=0
 daemon scheduler kube-scheduler --kubeconfig="$KUBECONFIG" --leader-elect=false \
     --port=0 --secure-port=0
+# Before anything is deleted: the garbage collector looks for new kinds each 30 s. The rules
+# (x-kubernetes-validations) are younger than this API server, which also takes an empty
+# default for null; no object here has a field that gets it.
+definitions() {
+    mkdir crds
+    tar -xJf "$FLEET_SUITES/agent-sandbox-crds.tar.xz" -C crds ||
+        cp "$FLEET_SUITES"/agent-sandbox-crds/*.yaml crds || return
+    rm -f crds/kustomization.yaml
+    sed -i "s/default: ''$/default: none/" crds/*.yaml
+}
+definitions 2>/dev/null &&
+    ok "agent-sandbox's definitions are taken" k create --validate=false -f crds
+
 # An image of od alone, which also holds the namespaces of a pod, and one without od.
 mkdir -p rootfs/bin rootfs/tmp
 cp "$(command -v busybox)" rootfs/bin/busybox
@@ -375,5 +388,104 @@ k delete statefulset sandbox >/dev/null
 none_left() { [ -z "$(k get pods -l app=sandbox -o name)" ]; }
 ok "the set is removed" wait_for 120 none_left
 is "its volumes stay" "$(k get pvc -l app=sandbox -o name | wc -l)" 10
+
+# --- a claim ends ---------------------------------------------------------------------------
+
+# Kubernetes' part: the definitions' schemas, what is deleted with an owner, volumes, and the
+# end of pods. The controller's part, which is not run: it takes a sandbox out of the pool,
+# makes these objects (here agent_sandbox.py does), and at its time deletes the claim, or
+# (Retain) the sandbox.
+claims=sandboxclaims.extensions.agents.x-k8s.io sandboxes=sandboxes.agents.x-k8s.io
+made() { # KIND OWNER [VOLUME...]
+    k get "$2" -o json >owner.json &&
+        /usr/bin/python3 "$ROOT/tests/fleet/agent_sandbox.py" agent-sandbox.yaml "$1" "${@:3}" \
+            <owner.json >made.json && k create -f made.json
+}
+served() { # CLAIM [VOLUME...]
+    made Sandbox "$claims/$1" "${@:2}" && made children "$sandboxes/$1" && wait_for 120 is_ready "$1"
+}
+exists() { k get "$1" >/dev/null; }
+gone() { ! exists "$1"; }
+of_claim() { # CLAIM: what there is of it
+    k get "$sandboxes/$1" "pod/$1" "service/$1" "pvc/workspace-$1" "pvc/state-$1" \
+        --ignore-not-found -o name
+}
+end_of() { # CONTAINER: its line of events
+    grep "/tasks/exit .*\"id\":\"$1\"" events
+}
+if [ -z "$(ls crds)" ]; then
+    skip "a claim ends" "no definitions of agent-sandbox: name their folder by OD_SUITES"
+elif [ -z "$bus" ]; then
+    skip "a claim ends" "no bus, or no dispatchers"
+else
+    ok "agent-sandbox.yaml is taken" taken agent-sandbox.yaml "$(with_bus agent-sandbox.yaml)"
+    volume workspace-task 10Gi workspace-task-1
+    volume state-task 2Gi state-task-1
+    start=$(now)
+    ok "its claim has a sandbox, with volumes" served task-1 workspace state
+    figure "pod of a claim: asked for → ready" "$start"
+    is "all of it" "$(of_claim task-1)" "sandbox.agents.x-k8s.io/task-1
+pod/task-1
+service/task-1
+persistentvolumeclaim/workspace-task-1
+persistentvolumeclaim/state-task-1"
+    does task-1 'trap "" TERM; sleep 1000 >/dev/null 2>&1 &' >/dev/null
+    id=$(cat volumes/state-task/od-1000/default/events/.sandbox) key="od:{${id:0:2}}"
+    has_lease() { [ -n "$(lease "$id")" ]; }
+    ok "a dispatcher has its lease" wait_for 60 has_lease
+    # Redis takes nothing for a while: events are outstanding when TERM comes.
+    r client pause 5000 write >/dev/null
+    does task-1 'seq 3' >/dev/null
+    next=$(metric task-1 od_events_next_id)
+    container=$(field task-1 '.status.containerStatuses[0].containerID')
+    start=$(now)
+    k delete "$claims/task-1" --cascade=foreground --wait=false >/dev/null
+    is "deleted in the foreground, the claim waits" \
+        "$(k get "$claims/task-1" -o jsonpath='{.metadata.finalizers}')" '["foregroundDeletion"]'
+    ok "and goes" wait_for 120 gone "$claims/task-1"
+    figure "claim: deleted in the foreground → gone" "$start"
+    is "last: nothing of it is left by then" "$(of_claim task-1)" ""
+    ended=$(end_of "${container#*//}")
+    figure "claim: deleted in the foreground → its container ended" "$start" "${ended%% *}"
+    like "TERM ended it" "$ended" "*exited_at*"
+    is "with 0, within its grace" \
+        "$(grep -o '"exit_status":[0-9]*' <<<"$ended")$(((${ended%% *} - start) / 30000000000))" 0
+    is "its volumes are free" "$(k get pv workspace-task state-task -o jsonpath='{.items[*].status.phase}')" \
+        "Released Released"
+
+    worker=$(workers | head -n 1)
+    all_stored() { [ "$(store "$worker" last "$id")" = $((next - 1)) ]; }
+    ok "its last event came to the bus, and to the store" wait_for 60 all_stored
+    is "what stays on the bus" "$(r --scan --pattern "$key:$id*" | sort | tr '\n' ' '
+        r hexists "$key:hello" "$id"
+        r zscore "$key:sandboxes" "$id" | grep -c .)" \
+        "$key:$id:actions $key:$id:events $key:$id:fence $key:$id:lease 1
+1"
+    # --forget is a day: 20 seconds here.
+    k patch deployment dispatcher --type=json -p '[{"op": "add", "value": "--forget=20",
+        "path": "/spec/template/spec/containers/0/command/-"}]' >/dev/null
+    bus_empty() { [ -z "$(r keys 'od:*')" ]; }
+    ok "until the dispatcher forgets it, as all sandboxes that are gone" wait_for 180 bus_empty
+    worker=$(workers | head -n 1)
+    ok "the store keeps its events" wait_for 60 all_stored
+
+    claimed() { # CLAIM: one more, whose sandbox claims no volumes
+        {
+            echo 'apiVersion: extensions.agents.x-k8s.io/v1beta1'
+            sed -n "s/task-1/$1/; /^kind: SandboxClaim/,\$p" agent-sandbox.yaml
+        } >claim.yaml
+        k create -f claim.yaml && served "$1"
+    }
+    all_gone() { [ -z "$(of_claim "$1")" ]; }
+    ok "Delete: a claim has a sandbox" claimed task-2
+    k delete "$claims/task-2" --cascade=background --wait=false >/dev/null
+    is "deleted in the background, it goes at once" "$(exists "$claims/task-2" && echo there)" ""
+    is "before its pod" "$(k get pod task-2 -o name)" pod/task-2
+    ok "which follows, with the rest" wait_for 120 all_gone task-2
+    ok "Retain: a claim has a sandbox" claimed task-3
+    k delete "$sandboxes/task-3" --wait=false >/dev/null
+    ok "deleted, the sandbox goes with all that it owns" wait_for 120 all_gone task-3
+    ok "and the claim stays" exists "$claims/task-3"
+fi
 
 done_testing
