@@ -15,6 +15,10 @@ for program in unshare ip iptables; do
     command -v "$program" >/dev/null || skip_all "no $program: build/tools.sh test fleet"
 done
 
+# One at a time: another one's kubelet may have changed the settings that are put back.
+exec 9>/run/od-fleet.lock
+flock 9
+
 export FLEET_GROUP=/od-fleet-$$
 settings="vm/overcommit_memory kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys
     kernel/keys/root_maxbytes"
@@ -33,7 +37,7 @@ put_back() {
 at_end wait_for 10 put_back
 
 unshare -nmpf --kill-child=TERM --mount-proc sh -c 'mount -t tmpfs tmpfs /run &&
-    mount -t tmpfs tmpfs /var/log && exec bash "$1"' - "$ROOT/tests/fleet/$1" &
+    mount -t tmpfs tmpfs /var/log && exec bash "$1"' - "$ROOT/tests/fleet/$1" 9>&- &
 child=$!
 # unshare blocks TERM while it waits, so the program gets it.
 trap 'pkill -P "$child"; wait "$child"; exit 143' TERM
