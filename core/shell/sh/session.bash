@@ -32,10 +32,10 @@
 # builtin does, so marks and records are one word where that is safe: their parts are
 # digits and letters.
 #
-# Variables: k nonce, n number of the last command begun, j number and text of the newest
-# one, p the text that is evaluated, s status if it is not 0, f set when the next prompt
-# follows no command, r set while a command runs, l a line of input, d the session's
-# directory, t where marks go, u the user's prompt.
+# Variables: k nonce, K how marks begin, n number of the last command begun, j number and
+# text of the newest one, p the text that is evaluated, s status if it is not 0, f set when
+# the next prompt follows no command, r set while a command runs, l a line of input, d the
+# session's directory, t where marks go, u the user's prompt.
 #
 # shellcheck disable=SC1001 # \builtin, as above
 # shellcheck disable=SC1007 # x= y= are assignments of nothing, in as few bytes as can be
@@ -50,7 +50,7 @@ __od_z=$?
 # shellcheck source=/dev/null # the user's
 [ -f ~/.bashrc ] && . ~/.bashrc
 #?
-__od_k=@nonce@ __od_n=@seq@ __od_s= __od_f=1 __od_r= __od_p= __od_l= __od_d=@dir@ __od_t=@tty@
+__od_k=@nonce@ __od_K=$'\033]7723;'$__od_k __od_n=@seq@ __od_s= __od_f=1 __od_r= __od_p= __od_l= __od_d=@dir@ __od_t=@tty@
 #? pty
 # Marks go to 255, where an interactive bash keeps its terminal (closed on exec), else to
 # the device: >& takes both, and a descriptor saves opening a device each time.
@@ -76,10 +76,10 @@ shopt -s expand_aliases checkwinsize 2>/dev/null
 # Begin: the mark, and the status of the command before. If that is 0, the printf alone
 # stands before the command; c is its text.
 __od_b() {
-    \builtin printf "\033]7723;$__od_k;S;$__od_n\007" >&"$__od_t"
+    \builtin printf "$__od_K;S;$__od_n\a" >&"$__od_t"
     return "${__od_s:-0}"
 }
-__od_c='\builtin printf "\033]7723;$__od_k;S;$__od_n\007" >&"$__od_t"'
+__od_c='\builtin printf "$__od_K;S;$__od_n\a" >&"$__od_t"'
 # The flags of a record beside $-: line editing is on, output is not a terminal.
 __od_G() {
     __od_g=
@@ -92,7 +92,7 @@ __od_e() {
     __od_s=${1#0} __od_g=!
     [[ -t 1 && -o emacs ]] || __od_G
     \builtin printf "E\000$__od_n\000$1\000$-$__od_g\000%.4096s\000${!-}\000%.4096s\000" "${PWD-}" "${PATH-}" >>"$__od_d/r"
-    \builtin printf "\033]7723;$__od_k;E;$__od_n;$1\007" >&"$__od_t"
+    \builtin printf "$__od_K;E;$__od_n;$1\a" >&"$__od_t"
     __od_f=1 __od_r=
 #? pty
     [[ $__od_t == 255 ]] && \builtin read -r -u 255 __od_l && [[ $__od_l == *"$__od_k $__od_n" ]] || __od_h
@@ -109,7 +109,7 @@ __od_H() {
         case $__od_l in
         *"$__od_k $__od_n") \builtin break;;
         *"$__od_k $__od_n ?")
-            \builtin printf '\033]7723;%s;P;%s;%s\007' "$__od_k" "$__od_n" "${__od_s:-0}" >&"$__od_t"
+            \builtin printf "$__od_K;P;$__od_n;${__od_s:-0}\a" >&"$__od_t"
             \builtin break;;
         ?*) \builtin printf '%s\0' D "$__od_l" >>"$__od_d/r";;
         esac
@@ -131,7 +131,7 @@ __od_Q() {
     __od_s=${1#0}
     __od_G
     \builtin printf "P\000$__od_n\000$1\000$-$__od_g\000%.4096s\000${!-}\000%.4096s\000" "${PWD-}" "${PATH-}" >>"$__od_d/r"
-    \builtin printf "\033]7723;$__od_k;P;$__od_n;$1\007" >&"$__od_t"
+    \builtin printf "$__od_K;P;$__od_n;$1\a" >&"$__od_t"
 }
 
 # Get: the command, from the file c. False: it is not a later one than the last.
@@ -190,13 +190,13 @@ __od_T() {
 __od_a() {
     __od_f=1
     if [[ $1 ]]; then
-        PS1=$__od_u PS2='> ' PS0=$'\033]7723;'$__od_k';H;$__od_n\a'
+        PS1=$__od_u PS2='> ' PS0=$__od_K';H;$__od_n\a'
         \builtin bind 'set enable-bracketed-paste on'
     else
         PS1= PS2= PS0=
         \builtin bind 'set enable-bracketed-paste off'
     fi
-    \builtin printf '\033]7723;%s;A;%s\007' "$__od_k" "$__od_n" >&"$__od_t"
+    \builtin printf "$__od_K;A;$__od_n\a" >&"$__od_t"
     __od_l=
     __od_h
     # A child that ends with 0, after which bash adopts the state of the terminal.
@@ -234,8 +234,8 @@ done 2>/dev/null
 \builtin shopt -u huponexit 2>/dev/null
 { __od_T;} 2>/dev/null
 #? start
-\builtin printf '\033]7723;%s;I;@gen@;%s;%s\007' "$__od_k" "$__od_n" "$__od_z" >&"$__od_t"
+\builtin printf "$__od_K;I;@gen@;$__od_n;$__od_z\a" >&"$__od_t"
 #?
 #? again
-\builtin printf '\033]7723;%s;I;@gen@;%s;%s\007' "$__od_k" "$__od_B" "$__od_z" >&"$__od_t"
+\builtin printf "$__od_K;I;@gen@;$__od_B;$__od_z\a" >&"$__od_t"
 #?
