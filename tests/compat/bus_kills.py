@@ -87,7 +87,7 @@ class Fleet:
         self.asked[od].append(name)
         command = (f"sleep 0.{self.dice.randrange(3)}; seq {self.dice.randrange(99)}; "
                    f"echo {name} >>{od.dir}/ran")
-        self.store.ask(self.sandbox(od), {"action": "run", "args": {"command": command}})
+        self.store.ask(self.sandbox(od), command)
 
     def kill(self):
         what = self.dice.choice(sorted(self.kills))

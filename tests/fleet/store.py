@@ -27,8 +27,7 @@ def ask(count, *sandboxes):
     for _ in range(int(count)):
         for sandbox in sandboxes:
             (number,), = rows("SELECT count(*) FROM actions WHERE sandbox = ?", sandbox)
-            store.ask(sandbox, {"action": "run", "args": {
-                "command": f"sleep 0.2; echo {number} >>/workspace/ran"}})
+            store.ask(sandbox, f"sleep 0.2; echo {number} >>/workspace/ran")
 
 
 def left():

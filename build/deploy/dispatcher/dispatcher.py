@@ -5,10 +5,9 @@
     dispatcher.py work --redis URL --store FILE     reads events, sends actions, until TERM
     dispatcher.py run SANDBOX COMMAND --store FILE  has a command run, once
 
-Any number of workers share the sandboxes. One at a time has the lease of a sandbox, and a
-number, its fence, which only rises: the store refuses a worker whose fence is behind. A
-worker may be killed at any instant. It needs redis-py (Debian: python3-redis). The store is
-a file of SQLite that all workers see; class Store is what to write again for a database.
+Workers share the sandboxes, and may be killed at any time. One at a time has the lease of a
+sandbox, and a fence, a number that only rises: the store refuses a worker whose fence is behind.
+The store is an SQLite file; for a database, write class Store again. Needs python3-redis.
 """
 import argparse
 import json
@@ -26,8 +25,7 @@ import redis
 SILENT = 60  # seconds; a sandbox gives a sign of life each 10 s
 MINE = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call(%s) end"
 RENEW, RELEASE = MINE % "'pexpire',KEYS[1],ARGV[2]", MINE % "'del',KEYS[1]"
-TABLES = """
-PRAGMA journal_mode = WAL;
+TABLES = """PRAGMA journal_mode = WAL;
 CREATE TABLE IF NOT EXISTS sandboxes (sandbox PRIMARY KEY, fence INT, last INT);
 CREATE TABLE IF NOT EXISTS events (sandbox, id INT, line, PRIMARY KEY (sandbox, id));
 CREATE TABLE IF NOT EXISTS actions (n INTEGER PRIMARY KEY, sandbox, client_id UNIQUE, message,
@@ -40,7 +38,6 @@ class Fenced(Exception):
 
 class Store:
     """Events, each once, in order; actions, and which of them are done; fences."""
-
     def __init__(self, path):
         self.db = sqlite3.connect(path, timeout=60, isolation_level=None)
         self.db.executescript(TABLES)
@@ -65,9 +62,9 @@ class Store:
                             (sandbox, fence, last))
         return last
 
-    def ask(self, sandbox, message):
-        """An action for a worker to send. It runs once, however often that is."""
-        message = {**message, "client_id": f"c-{uuid.uuid4()}"}
+    def ask(self, sandbox, command):
+        """Stores an action for a worker to send. It runs once, however often it is sent."""
+        message = {"action": "run", "args": {"command": command}, "client_id": f"c-{uuid.uuid4()}"}
         self.db.execute("INSERT INTO actions (sandbox, client_id, message) VALUES (?, ?, ?)",
                         (sandbox, message["client_id"], json.dumps(message)))
 
@@ -80,35 +77,24 @@ class Store:
 class Worker:
     def __init__(self, given):
         self.given, self.store, self.over = given, Store(given.store), False
-        self.name = f"{socket.gethostname()}.{os.getpid()}"
         self.redis = redis.Redis.from_url(given.redis, decode_responses=True, socket_timeout=30)
         self.lease_ms = int(given.lease * 1000)
-        self.leases = {}  # by the key of the events
-        self.next_walk = self.next_renewal = 0
-
-    def key(self, sandbox):
-        return f"{self.given.prefix}:{{{sandbox[:2]}}}:{sandbox}"
+        self.key = lambda sandbox: f"{given.prefix}:{{{sandbox[:2]}}}:{sandbox}"
+        self.leases, self.next_walk, self.next_renewal = {}, 0, 0  # leases: by the events' key
 
     def walk(self):
-        """Takes sandboxes that nobody has, those first that were alive last. A worker that
-        is full gives up silent ones for living ones."""
+        """Takes free sandboxes, the liveliest first; a full worker gives up silent ones."""
         self.next_walk = time.monotonic() + self.given.lease / 5
         pipe = self.redis.pipeline(transaction=False)
         for shard in range(256):
             pipe.zrange(f"{self.given.prefix}:{{{shard:02x}}}:sandboxes", 0, -1, withscores=True)
         quiet = {s: time.time() - at / 1000 for some in pipe.execute() for s, at in some}
         ours = {lease.sandbox: lease for lease in self.leases.values()}
-        silent = []
-        for sandbox, lease in ours.items():
-            if quiet.get(sandbox, 0) > self.given.forget and self.forget(lease):
-                continue
-            if quiet.get(sandbox, 0) > SILENT:
-                silent.append(lease)
+        silent = [lease for s, lease in ours.items() if quiet.get(s, 0) > SILENT
+                  and not (quiet[s] > self.given.forget and self.forget(lease))]
         free = sorted(quiet.keys() - ours.keys(), key=quiet.get)
         taken = self.redis.mget([self.key(s) + ":lease" for s in free]) if free else []
-        for sandbox, holder in zip(free, taken):
-            if holder:
-                continue
+        for sandbox in (s for s, holder in zip(free, taken) if not holder):
             if len(self.leases) >= self.given.most and silent and quiet[sandbox] <= SILENT:
                 self.release(silent.pop())
             if len(self.leases) < self.given.most:
@@ -117,7 +103,7 @@ class Worker:
     def take(self, sandbox):
         key = self.key(sandbox)
         fence = self.redis.incr(key + ":fence")
-        value = f"{self.name}:{fence}"
+        value = f"{socket.gethostname()}.{os.getpid()}:{fence}"
         if not self.redis.set(key + ":lease", value, nx=True, px=self.lease_ms):
             return
         lease = types.SimpleNamespace(key=key, sandbox=sandbox, value=value, fence=fence,
@@ -131,9 +117,8 @@ class Worker:
 
     def renew(self):
         self.next_renewal = time.monotonic() + self.given.lease / 3
-        for at, lease in list(self.leases.items()):
-            if not self.redis.eval(RENEW, 1, lease.key + ":lease", lease.value, self.lease_ms):
-                del self.leases[at]
+        self.leases = {at: lease for at, lease in self.leases.items() if self.redis.eval(
+            RENEW, 1, lease.key + ":lease", lease.value, self.lease_ms)}
 
     def release(self, lease):
         del self.leases[lease.key + ":events"]
@@ -142,7 +127,7 @@ class Worker:
     def forget(self, lease):
         """Removes the keys of a sandbox; false if the store does not have all of its events."""
         newest = self.redis.xrevrange(lease.key + ":events", count=1)
-        if newest and int(newest[0][0].split("-")[0]) > lease.last:
+        if newest and int(newest[0][0][:-2]) > lease.last:
             return False
         del self.leases[lease.key + ":events"]
         shard = lease.key.rpartition(":")[0]
@@ -164,15 +149,13 @@ class Worker:
 
     def read(self):
         if not self.leases:
-            time.sleep(0.2)
-            return
+            return time.sleep(0.2)
         streams = {at: f"{lease.last}-0" for at, lease in self.leases.items()}
         for at, entries in self.redis.xread(streams, count=100, block=500) or ():
             lease = self.leases[at]
             try:
-                lease.last = self.store.put(
-                    lease.sandbox, lease.fence,
-                    [(int(id.split("-")[0]), fields["e"]) for id, fields in entries])
+                lines = [(int(id[:-2]), fields["e"]) for id, fields in entries]
+                lease.last = self.store.put(lease.sandbox, lease.fence, lines)
             except Fenced:
                 del self.leases[at]
 
@@ -204,13 +187,10 @@ def main():
     parser.add_argument("--store", default=env("BUS_STORE", "events.db"), help="an SQLite file")
     parser.add_argument("--lease", type=float, default=15, help="seconds until others take over")
     parser.add_argument("--most", type=int, default=200, help="sandboxes at once")
-    parser.add_argument("--forget", type=float, default=86400, help="seconds until the keys of "
-                        "a silent sandbox are removed")
+    parser.add_argument("--forget", type=float, default=86400, help="of silence, then keys go")
     given = parser.parse_args()
     if given.what == "run":
-        sandbox, command = given.words
-        Store(given.store).ask(sandbox, {"action": "run", "args": {"command": command}})
-        return
+        return Store(given.store).ask(*given.words)
     worker = Worker(given)
     signal.signal(signal.SIGTERM, lambda *_: setattr(worker, "over", True))
     worker.work()
