@@ -175,7 +175,7 @@ static int unknown_kind(struct str name, struct err *e)
     return -1;
 }
 
-/* Sets key to a random one. Draws many at once, as each call of the kernel takes 0.3 us. */
+/* Sets key to a random one. Draws many at once: a call of the kernel takes 0.3 us. */
 static void take_key(struct actions *all, char key[ACTION_KEY])
 {
     if (all->nkeys == 0) {

@@ -506,7 +506,7 @@ void session_end_command(struct session *s, uint64_t to, int status);
 void session_command_over(struct session *s);
 /* The previous worker died between an end and what follows it: does the rest. */
 void session_over_again(struct session *s);
-/* Is the mark P of command seq the answer to a question for the prompt? True only once. */
+/* Is the mark P of command seq the answer to LINE_ACK_ASK? True only once. */
 bool session_asked_prompt(struct session *s, uint64_t seq);
 /* Answers those who wait for the command, which has ended. */
 void session_answer_waiters(struct session *s, enum op_state state);
