@@ -994,6 +994,7 @@ TEST(a_tree)
     CHECK_INT(edit_tree(in_dir("none"), false, &out, &tree, &e), -1);
     CHECK_INT(e.code, ERR_NOTFOUND);
     CHECK_INT(edit_tree(in_dir("sub-a"), false, &out, &tree, &e), -1);
+    buf_release(&out);
 }
 
 TEST(a_large_tree_ends)
