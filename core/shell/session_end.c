@@ -54,6 +54,26 @@ static void session_acknowledge(struct session *s, enum shell_line how)
     buf_release(&ack);
 }
 
+bool session_held(const struct session *s)
+{
+    return s->sh.kind == SHELL_POSIX ? s->sh.pty && !session_prompts(s)
+                                     : s->end.held != 0;
+}
+
+void session_released(struct session *s) { s->end.held = 0; }
+
+/* The end of the command is due to be acknowledged, or, if bash offers it, waits. */
+static void acknowledge_or_hold(struct session *s)
+{
+    const char *flags = s->report.flags;
+    bool offered = strchr(flags, '+') && !strpbrk(flags, "xv") && !s->tty.attached &&
+                   s->report.end_seq == s->cmd.seq;
+    if (s->sh.kind != SHELL_POSIX && offered)
+        s->end.held = s->cmd.seq;
+    else if (!session_held(s))
+        session_acknowledge(s, LINE_ACK);
+}
+
 void session_tell_over(struct session *s, bool shell_ended)
 {
     session_keep_answer(s, shell_ended);
@@ -73,8 +93,8 @@ void session_command_over(struct session *s)
     session_tell_over(s, false);
     session_to(s, SESSION_IDLE);
     s->en->idle_since_ms = clock_ms();
-    if (due && s->sh.pty && !session_held(s))
-        session_acknowledge(s, LINE_ACK);
+    if (due && s->sh.pty)
+        acknowledge_or_hold(s);
     session_next(s);
     session_sync_prompt(s);
     if (s->state == SESSION_IDLE) /* stores the state too; until then a search finds it */

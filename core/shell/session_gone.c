@@ -150,6 +150,7 @@ static void shell_gone(struct session *s, const struct err *failed)
     session_no_prompt_comes(s);
     session_no_start_limit(s);
     session_healthy(s);
+    session_released(s);
     timer_stop(&s->look.timer);
     timer_stop(&s->env.timer);
     session_tty_gone(s);

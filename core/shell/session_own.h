@@ -122,6 +122,7 @@ struct session_end {
         END_AT_PROMPT /* a prompt was asked for; PROMPT_WAIT_MS at most */
     } step;
     struct timer prompt;
+    uint64_t held; /* the command whose end bash waits to see acknowledged; 0: none */
     uint64_t asked; /* the command after which a prompt was asked for, until its mark P
                        comes, which may be late; 0: none */
     /*
@@ -364,11 +365,7 @@ void session_add_bare(struct session *s, uint64_t from, uint64_t to);
 void session_switch_again(struct session *s);
 void session_attach_mode(struct session *s, bool on);
 
-/*
- * Does the idle shell wait in our code until LINE_NEXT comes? true may be wrong, which
- * does no harm; false must be right.
- */
-bool session_held(const struct session *s);
+/* A shell other than bash that is at its prompt waits in our code from now on. */
 void session_hold(struct session *s);
 
 /* session_state.c */
@@ -380,7 +377,7 @@ void session_store(struct session *s, struct str bytes);
 void session_store_command(struct session *s, struct str bytes, bool awaited);
 void session_save(struct session *s);
 void session_say(struct session *s, enum shell_line what);
-/* Appends the line, after a LINE_NEXT if the shell is held. */
+/* Appends the line, after one that lets a held shell read on. */
 void session_add_line(struct session *s, struct buf *out, enum shell_line what);
 
 /* session_look.c */
@@ -498,6 +495,14 @@ void session_healthy(struct session *s);   /* the shell is gone */
 void session_nothing_to_repair(struct session *s); /* a new one is started */
 
 /* session_end.c */
+/*
+ * Does the idle shell wait in our code? bash does after a command until session_add_line,
+ * another shell until LINE_NEXT comes. true may be wrong, which does no harm; false must
+ * be right.
+ */
+bool session_held(const struct session *s);
+/* The shell is held no more, or a new one is started. */
+void session_released(struct session *s);
 /* Its start mark was overwritten before it was read: it began where it was typed. */
 void session_missed_start(struct session *s);
 /* Sets how the command ended; to: the end of its output. */

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 enum { KEPT_VERSION = 3 };
+enum { KEPT_NO_PROMPT, KEPT_PROMPT, KEPT_HELD };
 
 struct kept {
     uint32_t version, size;
@@ -76,7 +77,9 @@ static void pack(struct session *s, struct buf *out)
                      .lost_rc = s->start.rc == RC_LEFT_OUT,
                      .feed_eof = s->input.feeding == FEED_EOF,
                      .attached = s->tty.attached,
-                     .prompt = session_prompts(s),
+                     .prompt = session_prompts(s) ? KEPT_PROMPT
+                               : s->end.held      ? KEPT_HELD
+                                                  : KEPT_NO_PROMPT,
                      .switching = session_switching(s),
                      .untold = s->run.untold,
                      .inputs_next = s->input.ids_next,
@@ -132,11 +135,18 @@ void session_save(struct session *s) { session_store(s, STR("")); }
 
 void session_add_line(struct session *s, struct buf *out, enum shell_line what)
 {
+    if (s->end.held && what == LINE_RUN_KEY) {
+        shell_line(out, &s->sh, LINE_RUN_HELD, s->end.held);
+        session_released(s);
+        return;
+    }
+    if (s->end.held)
+        shell_line(out, &s->sh, LINE_ACK, s->end.held);
     /* At LINE_ATTACH the shell is still held, though its prompt was asked for. */
-    bool held = s->sh.kind == SHELL_POSIX && s->sh.pty && what != LINE_HOLD &&
-                (what == LINE_ATTACH || (session_held(s) && what != LINE_DETACH));
-    if (held)
+    else if (s->sh.kind == SHELL_POSIX && s->sh.pty && what != LINE_HOLD &&
+             (what == LINE_ATTACH || (session_held(s) && what != LINE_DETACH)))
         shell_line(out, &s->sh, LINE_NEXT, s->cmd.seq);
+    session_released(s);
     shell_line(out, &s->sh, what, s->cmd.seq);
 }
 
@@ -181,9 +191,10 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     s->gone.fresh = (enum fresh)k->fresh;
     s->tty.attached = k->attached;
     if (k->switching)
-        s->tty.prompt = k->prompt ? PROMPT_COMING : PROMPT_GOING;
+        s->tty.prompt = k->prompt == KEPT_PROMPT ? PROMPT_COMING : PROMPT_GOING;
     else
-        s->tty.prompt = k->prompt ? PROMPT_ON : PROMPT_OFF;
+        s->tty.prompt = k->prompt == KEPT_PROMPT ? PROMPT_ON : PROMPT_OFF;
+    s->end.held = k->prompt == KEPT_HELD ? k->cmd.seq : 0;
     s->run.untold = (enum op_state)k->untold;
     s->cmd = k->cmd;
     memcpy(s->sh.nonce, k->nonce, sizeof(s->sh.nonce));

@@ -190,14 +190,9 @@ void session_sync_prompt(struct session *s)
     session_switch_again(s);
 }
 
-bool session_held(const struct session *s)
-{
-    return s->sh.kind == SHELL_POSIX && s->sh.pty && !session_prompts(s);
-}
-
 void session_hold(struct session *s)
 {
-    if (session_held(s))
+    if (s->sh.kind == SHELL_POSIX && session_held(s))
         session_say(s, LINE_HOLD);
 }
 

@@ -259,6 +259,9 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
         return buf_addc(out, 0x1f);
     case LINE_RUN_KEY_X:
         return buf_addc(out, 0x1e);
+    case LINE_RUN_HELD:
+        return buf_addf(out, " \\builtin eval \"$__od%u_X\";: + %s %llu\n", g, sh->nonce,
+                        (unsigned long long)seq);
     case LINE_RUN:
     case LINE_RUN_FIFO:
     case LINE_RUN_NULL:

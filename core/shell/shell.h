@@ -21,7 +21,8 @@
  * appends records to the file `r` of its directory, whose fields end in NUL: "E" or
  * "P", SEQ STATUS FLAGS CWD LASTBG PATH (FLAGS: $-, `!` when line editing is on, `@`
  * when standard output is not a terminal; LASTBG: $!; PATH: its first 4 KiB), or "D"
- * TEXT: a line of unread input that would have been run as a command.
+ * TEXT: a line of unread input that would have been run as a command. A bash adds `+` to
+ * the FLAGS of an E if it waits for LINE_RUN_HELD, too.
  *
  * When the shell exits, a trap on EXIT writes the file `x`: SEQ NUL CWD NUL, then the
  * exported variables as LINE_ENV has them, then NUL. bash puts it before a trap of the
@@ -91,6 +92,8 @@ enum shell_line {
     LINE_RUN,      /* run the command file on the terminal */
     LINE_RUN_KEY,  /* the same by one key, where line editing is on (FLAGS has `!`) */
     LINE_RUN_KEY_X, /* … and set -x is on (FLAGS has `x`): slower, traces nothing */
+    LINE_RUN_HELD,  /* acknowledge the end of seq, and run the command file, where bash
+                       waits for that (FLAGS has `+`); as LINE_RUN at a prompt */
     LINE_RUN_FIFO,  /* the same with standard input from `i` */
     LINE_RUN_NULL,  /* from /dev/null */
     LINE_ACK,       /* acknowledge the end of seq */

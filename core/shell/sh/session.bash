@@ -29,13 +29,19 @@
 #
 # What runs at each command is short. bash copies the body of a function at each call, so
 # what is seldom needed is a function of its own. The expansion of a word costs more than a
-# builtin does, so marks and records are one word where that is safe: their parts are
-# digits and letters.
+# builtin does, most of all within quotes, so marks and records are one word where that is
+# safe: their parts are digits and letters. (( )) and case cost less than [[ ]] does, which
+# stands only where it has no words to expand.
+#
+# At the end of a command bash offers to be held: it waits in our code until the next line
+# comes, which acknowledges the end or runs the next command. So the commands of a client
+# that has several need neither a prompt nor readline, which cost as much as the rest.
 #
 # Variables: k nonce, K how marks begin, n number of the last command begun, j number and
-# text of the newest one, p the text that is evaluated, s status if it is not 0, f set when
-# the next prompt follows no command, r set while a command runs, l a line of input, d the
-# session's directory, t where marks go, u the user's prompt.
+# text of the newest one, p the text that is evaluated, s the status, f set when the next
+# prompt follows no command, r y while a command runs, l a line of input, m what is evaluated
+# after a command, J set once a job was stopped, d the session's directory, t where marks go,
+# u the user's prompt.
 #
 # shellcheck disable=SC1001 # \builtin, as above
 # shellcheck disable=SC1007 # x= y= are assignments of nothing, in as few bytes as can be
@@ -50,7 +56,7 @@ __od_z=$?
 # shellcheck source=/dev/null # the user's
 [ -f ~/.bashrc ] && . ~/.bashrc
 #?
-__od_k=@nonce@ __od_K=$'\033]7723;'$__od_k __od_n=@seq@ __od_s= __od_f=1 __od_r= __od_p= __od_l= __od_d=@dir@ __od_t=@tty@
+__od_k=@nonce@ __od_K=$'\033]7723;'$__od_k __od_n=@seq@ __od_s=0 __od_f=1 __od_r= __od_p= __od_l= __od_m= __od_J= __od_d=@dir@ __od_t=@tty@
 #? pty
 # Marks go to 255, where an interactive bash keeps its terminal (closed on exec), else to
 # the device: >& takes both, and a descriptor saves opening a device each time.
@@ -58,7 +64,7 @@ __od_k=@nonce@ __od_K=$'\033]7723;'$__od_k __od_n=@seq@ __od_s= __od_f=1 __od_r=
 #?
 export OD_SESSION OD_OP
 #? again
-__od_s=${__od_z#0}
+__od_s=$__od_z
 #?
 # n is at least the last command of the previous generations: a command that has begun is
 # not run again, whatever was lost on the way.
@@ -74,28 +80,38 @@ shopt -s expand_aliases checkwinsize 2>/dev/null
 #?
 
 # Begin: the mark, and the status of the command before. If that is 0, the printf alone
-# stands before the command; c is its text.
+# stands before the command: c, its number, C.
 __od_b() {
     \builtin printf "$__od_K;S;$__od_n\a" >&"$__od_t"
-    return "${__od_s:-0}"
+    return "$__od_s"
 }
-__od_c='\builtin printf "$__od_K;S;$__od_n\a" >&"$__od_t"'
-# The flags of a record beside $-: line editing is on, output is not a terminal.
+__od_c="\\builtin printf '$__od_K;S;" __od_C="\\a' >&$__od_t"$'\n'
+# The flags of a record beside $-: line editing is on, output is not a terminal. Statuses
+# from 147 on are those of a job that was stopped.
 __od_G() {
     __od_g=
+    case ${1-} in 14[789]|150) __od_J=j;; esac
     [[ ! -o emacs && ! -o vi ]] || __od_g=!
     [[ -t 1 ]] || __od_g+=@
 }
-# End: the record, the mark, then input is dropped until the acknowledgement.
+# End: the record, the mark, then input is dropped until the acknowledgement. $2 is set
+# where m is evaluated next, so that the shell can be held: not every tenth time, as each
+# time adds a level, and not where the prompt has more to do: to tell of jobs, to run the
+# user's hook, to end the shell as its input is gone.
 __od_e() {
-    [[ $__od_r ]] || \builtin return
-    __od_s=${1#0} __od_g=!
-    [[ -t 1 && -o emacs ]] || __od_G
+    __od_g=!+
+    case $__od_r$__od_n.$1${2-}${!-}$__od_J${PROMPT_COMMAND[*]-} in
+    y*[1-9].?+__od_q|y*[1-9].??+__od_q) [[ -t 0 && -t 1 && -o emacs ]] || __od_G;;
+    y*) __od_G "$1";;
+    *) \builtin return;;
+    esac
     \builtin printf "E\000$__od_n\000$1\000$-$__od_g\000%.4096s\000${!-}\000%.4096s\000" "${PWD-}" "${PATH-}" >>"$__od_d/r"
     \builtin printf "$__od_K;E;$__od_n;$1\a" >&"$__od_t"
-    __od_f=1 __od_r=
+    __od_s=$1 __od_f=1 __od_r=
 #? pty
-    [[ $__od_t == 255 ]] && \builtin read -r -u 255 __od_l && [[ $__od_l == *"$__od_k $__od_n" ]] || __od_h
+    case $__od_t in 255) \builtin read -r -u 255 __od_l || \builtin :;; *) __od_l=;; esac
+    case $__od_l in *$__od_k\ $__od_n) ;; *) __od_h;; esac
+    case $__od_l in *+*) __od_f= __od_m=$__od_L;; esac
 #?
 }
 #? pty
@@ -109,7 +125,7 @@ __od_H() {
         case $__od_l in
         *"$__od_k $__od_n") \builtin break;;
         *"$__od_k $__od_n ?")
-            \builtin printf "$__od_K;P;$__od_n;${__od_s:-0}\a" >&"$__od_t"
+            \builtin printf "$__od_K;P;$__od_n;$__od_s\a" >&"$__od_t"
             \builtin break;;
         ?*) \builtin printf '%s\0' D "$__od_l" >>"$__od_d/r";;
         esac
@@ -121,14 +137,14 @@ __od_H() {
 #?
 # Prompt.
 __od_q() {
-    if [[ $__od_f ]]; then __od_f=; else { __od_Q "$1";} 2>/dev/null; fi
+    case $__od_f in 1) __od_f=;; *) { __od_Q "${1-$?}";} 2>/dev/null;; esac
 }
 # One that follows no end. A command that was interrupted (it began: r) ends here like any
 # other, so that the terminal is the worker's to set until the acknowledgement.
 __od_Q() {
     [[ ! $__od_r ]] || __od_e "$1"
     if [[ $__od_f ]]; then __od_f=; \builtin return; fi
-    __od_s=${1#0}
+    __od_s=$1
     __od_G
     \builtin printf "P\000$__od_n\000$1\000$-$__od_g\000%.4096s\000${!-}\000%.4096s\000" "${PWD-}" "${PATH-}" >>"$__od_d/r"
     \builtin printf "$__od_K;P;$__od_n;$1\a" >&"$__od_t"
@@ -142,19 +158,26 @@ __od_g() {
     # mapfile -d came with 4.4; a NUL ends read -d ''.
     { IFS= \builtin read -r -d '' '__od_j[0]' && IFS= \builtin read -r -d '' '__od_j[1]';} <"$__od_d/c" || \builtin return
 #?
-    [[ ${__od_j-0} -gt $__od_n ]] || \builtin return
+    ((${__od_j-0}>__od_n)) || \builtin return
     # p first: if it cannot be set, the command has not begun.
-    __od_p=${__od_s:+__od_b&&\\builtin :} __od_p=${__od_p:-$__od_c}$'\n'${__od_j[1]-} __od_n=$__od_j __od_r=1
+    __od_p=$__od_c$__od_j$__od_C${__od_j[1]-} __od_n=$__od_j __od_r=y
+    ((!__od_s)) || __od_p='__od_b&&\builtin :'$'\n'${__od_j[1]-}
 #? new
     # It has no attribute except x (exported), so a plain assignment works.
-    if [[ ${OD_OP+${OD_OP@a}} == x ]]; then OD_OP=$OD_SESSION/$__od_n; \builtin return; fi
+    case ${OD_OP+${OD_OP@a}} in x) OD_OP=$OD_SESSION/$__od_n;; *) __od_o;; esac
+#? old
+    __od_o
 #?
+}
+__od_o() {
     # If it is readonly, that is an error of the builtin, not the end of the line.
     \builtin printf -v OD_OP %s "$OD_SESSION/$__od_n" 2>/dev/null || \builtin :
 }
 
-# What the typed lines evaluate: the command, in three ways; a key types a fourth.
-__od_R='__od_g&&\builtin eval "{ __od_b${__od_s:+&&\\builtin :};} 2>/dev/null
+# What a key evaluates: the command, then, while the shell is held, the next one.
+__od_L='__od_m=;__od_g&&\builtin eval "$__od_p"; __od_e "$?" +; \builtin eval "$__od_m"'
+# What the typed lines evaluate: the command, in three ways.
+__od_R='__od_g&&\builtin eval "{ __od_b&&\\builtin :;} 2>/dev/null
 ${__od_j[1]-}"'
 __od_X=$__od_R'; { __od_e "$?";} 2>/dev/null'
 __od_w=$__od_R' <"$__od_d/i"; { __od_e "$?";} 2>/dev/null'
@@ -216,13 +239,13 @@ OD_PS1_=$__od_u
 # The user's own hooks run before ours; ours sees the status first.
 [[ ${PROMPT_COMMAND[*]-} == *__od* ]] || OD_PC_=${PROMPT_COMMAND-}
 \builtin unset -v PROMPT_COMMAND 2>/dev/null || \builtin :
-if [[ $OD_PC_ ]]; then __od_i=$'__od_z=$?\n'$OD_PC_$'\n__od_q "$__od_z"'; else __od_i='__od_q "$?"'; fi
+if [[ $OD_PC_ ]]; then __od_i=$'__od_z=$?\n'$OD_PC_$'\n__od_q "$__od_z"'; else __od_i=__od_q; fi
 \builtin printf -v PROMPT_COMMAND %s "$__od_i" || \builtin :
 # One key runs the command where set -x is off (should the command turn it on, the worker
 # cuts our trace), one where it is on, and one writes the variables: readline reads typed
 # text byte by byte.
 for __od_i in emacs vi-insert; do
-    \builtin bind -m $__od_i '"\C-_": " __od_g&&\\builtin eval \"$__od_p\"; __od_e \"$?\"\C-j"'
+    \builtin bind -m $__od_i '"\C-_": " \\builtin eval \"$__od_L\"\C-j"'
     \builtin bind -m $__od_i '"\C-^": " \\builtin eval \"$__od_X\"\C-j"'
     \builtin bind -m $__od_i '"\e[7724~": " __od_v\C-j"'
 done 2>/dev/null
