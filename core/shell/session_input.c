@@ -133,7 +133,11 @@ int session_input(struct session *s, struct str bytes, struct err *e)
     return send_input(s, bytes, e);
 }
 
-void session_input_begins(struct session *s) { s->input.partial = 0; }
+void session_input_begins(struct session *s)
+{
+    s->input.partial = 0;
+    s->input.interrupt = false;
+}
 
 void session_feed_early(struct session *s)
 {
@@ -148,6 +152,9 @@ void session_feed_early(struct session *s)
     buf_release(&early);
     if (s->input.feeding == FEED_EOF)
         hold_close_input(&s->input.feed);
+    if (s->input.interrupt)
+        session_signal_group(s, session_in_front(s), SIGINT);
+    s->input.interrupt = false;
 }
 
 enum { LOOK_BACK = 4 << 20 };
@@ -290,6 +297,15 @@ void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eo
 
 /* ---- signals ---- */
 
+pid_t session_in_front(const struct session *s)
+{
+    pid_t group = 0;
+    if (s->sh.pty && s->proc.in >= 0 && ioctl(s->proc.in, TIOCGPGRP, &group) == 0 &&
+        group > 0)
+        return group;
+    return s->proc.r.pid;
+}
+
 void session_signal_group(struct session *s, pid_t group, int sig)
 {
     if (kill(-group, sig) == 0 || errno != EPERM)
@@ -305,9 +321,13 @@ int session_signal(struct session *s, int sig, uint64_t seq, struct err *e)
                        (unsigned long long)seq, s->name);
     if (!session_busy(s) || !(s->proc.r.flags & KEEP_P_STARTED))
         return err_set(e, ERR_NOTFOUND, "nothing runs in session %s", s->name);
-    pid_t group = 0;
-    if (s->proc.in < 0 || ioctl(s->proc.in, TIOCGPGRP, &group) < 0 || group <= 0)
-        group = s->proc.r.pid;
+    engine_touch(s->en);
+    if (sig == SIGINT && s->state == SESSION_TYPED) { /* now it would hit another one */
+        s->input.interrupt = true;
+        session_save(s);
+        return 0;
+    }
+    pid_t group = session_in_front(s);
     if (group == s->proc.r.pid && procfs_ignores(group, sig) > 0)
         return err_set(e, ERR_BUSY,
                        "signal %d (%s): the shell of session %s is in the foreground "
@@ -315,6 +335,5 @@ int session_signal(struct session *s, int sig, uint64_t seq, struct err *e)
                        "command",
                        sig, strsignal(sig), s->name);
     session_signal_group(s, group, sig);
-    engine_touch(s->en);
     return 0;
 }

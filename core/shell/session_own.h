@@ -221,6 +221,7 @@ struct session_input {
     size_t partial;   /* bytes of input since its last newline */
     struct buf early; /* owned; input for a command that has not begun */
     char early_for[LIMIT_ID + 1]; /* the id of that command */
+    bool interrupt;   /* such a command is to be interrupted when it begins */
 };
 
 /* Does the command wait for input? */
@@ -410,6 +411,8 @@ bool session_take_left(struct session *s);
 /* Types bytes to the running command or the prompt, as far as there is room. */
 void session_feed(struct session *s, struct str bytes);
 void session_signal_group(struct session *s, pid_t group, int sig);
+/* The group in the foreground of its terminal, or the shell's. */
+pid_t session_in_front(const struct session *s);
 
 /* The FIFO of the command's standard input. */
 void session_feed_changed(struct proc *p);
@@ -417,7 +420,7 @@ int session_open_feed(struct session *s, struct err *e);
 void session_resume_feed(struct session *s, uint64_t id, bool eof);
 void session_forget_feed(struct session *s);
 void session_input_begins(struct session *s); /* for the command that is typed now */
-/* The command began: types the input that came for it before. */
+/* The command began: types the input that came for it before, and interrupts it. */
 void session_feed_early(struct session *s);
 
 /* session_command.c */

@@ -12,24 +12,13 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 
 enum { TROUBLES_MAX = 2 };
-
-/* The group in the foreground of its terminal, or the shell's. */
-static pid_t in_front(const struct session *s)
-{
-    pid_t group = 0;
-    if (s->sh.pty && s->proc.in >= 0 && ioctl(s->proc.in, TIOCGPGRP, &group) == 0 &&
-        group > 0)
-        return group;
-    return s->proc.r.pid;
-}
 
 /* Background jobs live on, as they do after an exit. */
 static void end_shell(struct session *s, const char *why)
 {
-    pid_t group = in_front(s);
+    pid_t group = session_in_front(s);
     if (s->repair.health == HEALTH_CONDEMNED)
         return;
     s->repair.health = HEALTH_CONDEMNED;
@@ -95,7 +84,7 @@ static void on_late(struct timer *t)
         &s->run.waiters, NOTE_SHELL,
         "the shell does not get to this command: PROMPT_COMMAND or a trap does not "
         "end; it is interrupted");
-    session_signal_group(s, in_front(s), SIGINT);
+    session_signal_group(s, session_in_front(s), SIGINT);
     timer_begin(s->en->loop, t, LIMIT_TYPED_MS / 2, on_late);
 }
 

@@ -26,6 +26,7 @@ struct kept {
     uint8_t pty, same_env, with_rc, fresh, lost_rc, feed_eof, attached, prompt, untold,
         switching;
     char nonce[12], tag[12], flags[32];
+    uint8_t interrupt;
     uint32_t inputs_next;
     char inputs[INPUTS_KEPT][LIMIT_ID + 1];
     struct command cmd;
@@ -82,6 +83,7 @@ static void pack(struct session *s, struct buf *out)
                                                   : KEPT_NO_PROMPT,
                      .switching = session_switching(s),
                      .untold = s->run.untold,
+                     .interrupt = s->input.interrupt,
                      .inputs_next = s->input.ids_next,
                      .cmd = s->cmd};
     memcpy(k.nonce, s->sh.nonce, sizeof(s->sh.nonce));
@@ -205,6 +207,7 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     memcpy(s->answers.kept, k->done, sizeof(s->answers.kept));
     memcpy(s->input.ids, k->inputs, sizeof(s->input.ids));
     s->input.ids_next = k->inputs_next;
+    s->input.interrupt = k->interrupt == 1;
 }
 
 /* Appends the version of a stored state, and its size. */
