@@ -154,6 +154,14 @@ int buf_addc(struct buf *b, char c)
     return buf_add(b, &c, 1);
 }
 
+int buf_addi(struct buf *b, int64_t v)
+{
+    char text[1 + STR_U64_MAX] = "-";
+    bool minus = v < 0;
+    uint64_t size = minus ? 0 - (uint64_t)v : (uint64_t)v;
+    return buf_add(b, text + !minus, minus + str_from_u64(text + 1, size));
+}
+
 int buf_addf(struct buf *b, const char *fmt, ...)
 {
     va_list ap;
@@ -161,14 +169,6 @@ int buf_addf(struct buf *b, const char *fmt, ...)
     int rc = buf_addv(b, fmt, ap);
     va_end(ap);
     return rc;
-}
-
-static int add_signed(struct buf *b, int64_t v)
-{
-    char text[1 + STR_U64_MAX] = "-";
-    bool minus = v < 0;
-    uint64_t size = minus ? 0 - (uint64_t)v : (uint64_t)v;
-    return buf_add(b, text + !minus, minus + str_from_u64(text + 1, size));
 }
 
 static int add_unsigned(struct buf *b, uint64_t v)
@@ -185,12 +185,13 @@ static int add_text(struct buf *b, const char *z, int n)
     return buf_add(b, z, n < 0 ? strlen(z) : strnlen(z, (size_t)n));
 }
 
-static inline bool skip(const char **fmt, const char *conversion)
+/* Sets *n to the length of the conversion if fmt begins with it. */
+static bool is(const char *fmt, const char *conversion, size_t *n)
 {
-    size_t n = strlen(conversion);
-    if (strncmp(*fmt, conversion, n) != 0)
+    size_t length = strlen(conversion);
+    if (strncmp(fmt, conversion, length) != 0)
         return false;
-    *fmt += n;
+    *n = length;
     return true;
 }
 
@@ -200,28 +201,35 @@ static inline bool skip(const char **fmt, const char *conversion)
  */
 static const char *add_simple(struct buf *b, const char *fmt, va_list *ap)
 {
-    while (!b->full) {
+    for (;;) {
         const char *at = strchrnul(fmt, '%');
         buf_add(b, fmt, (size_t)(at - fmt));
         fmt = at;
-        bool some = skip(&fmt, "%.*s");
-        int most = some ? va_arg(*ap, int) : -1;
-        if (some || skip(&fmt, "%s"))
-            add_text(b, va_arg(*ap, const char *), most);
-        else if (skip(&fmt, "%d"))
-            add_signed(b, va_arg(*ap, int));
-        else if (skip(&fmt, "%u"))
+        if (b->full || !*fmt)
+            return fmt;
+        size_t n = 2;
+        if (fmt[1] == 's') {
+            add_text(b, va_arg(*ap, const char *), -1);
+        } else if (fmt[1] == 'd') {
+            buf_addi(b, va_arg(*ap, int));
+        } else if (fmt[1] == 'c') {
+            buf_addc(b, (char)va_arg(*ap, int));
+        } else if (fmt[1] == 'u') {
             add_unsigned(b, va_arg(*ap, unsigned));
-        else if (skip(&fmt, "%llu"))
+        } else if (is(fmt, "%.*s", &n)) {
+            int most = va_arg(*ap, int);
+            add_text(b, va_arg(*ap, const char *), most);
+        } else if (is(fmt, "%llu", &n)) {
             add_unsigned(b, va_arg(*ap, unsigned long long));
-        else if (skip(&fmt, "%lld"))
-            add_signed(b, va_arg(*ap, long long));
-        else if (skip(&fmt, "%zu"))
+        } else if (is(fmt, "%lld", &n)) {
+            buf_addi(b, va_arg(*ap, long long));
+        } else if (is(fmt, "%zu", &n)) {
             add_unsigned(b, va_arg(*ap, size_t));
-        else
-            break;
+        } else {
+            return fmt;
+        }
+        fmt += n;
     }
-    return fmt;
 }
 
 static int add_printed(struct buf *b, const char *fmt, va_list ap)
@@ -260,6 +268,17 @@ int buf_addv(struct buf *b, const char *fmt, va_list ap)
         return 0;
     buf_truncate(b, before);
     return -1;
+}
+
+bool buf_fill(char *out, size_t size, const char *fmt, ...)
+{
+    struct buf b = {.p = out, .cap = size, .max = size - 1}; /* so it never grows */
+    va_list ap;
+    out[0] = '\0';
+    va_start(ap, fmt);
+    int rc = buf_addv(&b, fmt, ap);
+    va_end(ap);
+    return rc == 0;
 }
 
 void buf_consume(struct buf *b, size_t n)

@@ -23,6 +23,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct buf {
     char *p;     /* owned, but see skip: free it with buf_release only */
@@ -58,10 +59,18 @@ int buf_add(struct buf *b, const void *p, size_t n);
 int buf_adds(struct buf *b, struct str s);
 int buf_addz(struct buf *b, const char *z);
 int buf_addc(struct buf *b, char c);
+int buf_addi(struct buf *b, int64_t v); /* in decimal */
 int buf_addf(struct buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 int buf_addv(struct buf *b, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
+
+/*
+ * Formats a C string into an array, by the means of buf_addf. false: it does not fit, and
+ * out is "".
+ */
+bool buf_fill(char *out, size_t size, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /*
  * Returns room for n more bytes; buf_commit then adds those that were used (also 0, if

@@ -282,6 +282,35 @@ static unsigned rnd(unsigned *state, unsigned below)
     return (*state >> 8) % below;
 }
 
+TEST(integers_are_appended)
+{
+    struct buf b = BUF_INIT(100);
+    CHECK_INT(buf_addi(&b, 0), 0);
+    CHECK_INT(buf_addi(&b, -7), 0);
+    CHECK_INT(buf_addi(&b, INT64_MAX), 0);
+    CHECK_INT(buf_addi(&b, INT64_MIN), 0);
+    CHECK_STR(buf_z(&b), "0-79223372036854775807-9223372036854775808");
+    buf_release(&b);
+    buf_init(&b, 2);
+    CHECK_INT(buf_addi(&b, 123), -1);
+    CHECK_INT(b.n, 0);
+    buf_release(&b);
+}
+
+/* Not a byte outside the array is written, and what has no room gives "". */
+TEST(an_array_is_filled)
+{
+    for (size_t size = 1; size < 16; size++) {
+        char out[20];
+        memset(out, '#', sizeof(out));
+        bool fits = size > strlen("ab/7 x 05");
+        CHECK_INT(buf_fill(out, size, "%s/%d %c %02d", "ab", 7, 'x', 5), fits);
+        CHECK_STR(out, fits ? "ab/7 x 05" : "");
+        for (size_t i = size; i < sizeof(out); i++)
+            CHECK_INT(out[i], '#');
+    }
+}
+
 TEST(a_random_life_agrees_with_an_array)
 {
     enum { MAX = 300 };

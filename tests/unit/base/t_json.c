@@ -377,4 +377,31 @@ TEST(quoting_any_bytes_gives_their_repair)
     }
 }
 
+/* More values than there are cells for them, freed in another order. */
+TEST(many_trees_live_at_once)
+{
+    enum { TREES = 60 };
+    struct json *tree[TREES];
+    char name[16];
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < TREES; i++) {
+            tree[i] = json_object();
+            for (int k = 0; k < 5; k++) {
+                snprintf(name, sizeof(name), "member-%d", k);
+                json_put_int(tree[i], name, i * 10 + k);
+            }
+            json_put_z(tree[i], "text",
+                       i % 2 ? "short"
+                             : "a string that is longer than the small pieces of memory "
+                               "that values usually take");
+        }
+        for (int i = 0; i < TREES; i++) {
+            int at = i * 7 % TREES;
+            CHECK_INT(json_int(tree[at], "member-4", -1), at * 10 + 4);
+            CHECK_INT(json_str(tree[at], "text", "").n > 5, at % 2 == 0);
+            json_free(tree[at]);
+        }
+    }
+}
+
 T_MAIN
