@@ -279,9 +279,9 @@ void action_running(struct action *a, const char *session, const char *command,
     a->running = true;
     a->from = from;
     if (session != a->session)
-        snprintf(a->session, sizeof(a->session), "%s", session);
+        buf_fill(a->session, sizeof(a->session), "%s", session);
     if (command != a->command)
-        snprintf(a->command, sizeof(a->command), "%s", command);
+        buf_fill(a->command, sizeof(a->command), "%s", command);
     list_each (it, tmp, &a->all->watches) {
         struct action_watch *w = list_entry(it, struct action_watch, node);
         if (w->started)

@@ -184,7 +184,7 @@ static void finish(struct outside *x, const struct command_seen *c)
 void run_begins(struct action *a, const char *id)
 {
     struct outside *x = a->own;
-    snprintf(a->command, sizeof(a->command), "%s", id);
+    buf_fill(a->command, sizeof(a->command), "%s", id);
     timer_stop(&x->back);
     if (x->op) { /* our own op is not needed: the caller's op takes its place */
         op_drop(x->op);

@@ -108,7 +108,10 @@ static void over(struct req *r)
 
 void req_close_after(struct req *r) { r->close = true; }
 
-enum { HEAD_ROOM = HTTP_HEAD_MAX + (8 << 10) }; /* the fields and the rest of the head */
+enum {
+    HEAD_ROOM = HTTP_HEAD_MAX + (8 << 10), /* the fields and the rest of the head */
+    HEAD_USUAL = 192                       /* the rest of most heads */
+};
 
 void req_answer(struct req *r, int status, const char *type, struct str body)
 {
@@ -120,6 +123,7 @@ void req_answer(struct req *r, int status, const char *type, struct str body)
         body = STR("The answer is larger than one answer can be.\n");
         r->close = true;
     }
+    buf_reserve(out, HEAD_USUAL + r->fields.n + body.n); /* all of it at once */
     put_head(r, status, type, (int64_t)body.n);
     if (!r->head_only && buf_adds(out, body) < 0)
         r->close = true; /* the announced length is not reached: the peer sees that */

@@ -44,7 +44,7 @@ static bool restore_dir(struct session *s)
 int session_put_file(struct session *s, const char *name, struct str text, struct err *e)
 {
     char path[300];
-    snprintf(path, sizeof(path), "%s/%s", s->sh.dir, name);
+    buf_fill(path, sizeof(path), "%s/%s", s->sh.dir, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == EMFILE && s->en->spare >= 0) {
         /* No descriptor is left: uses the spare one, so that a command can still run. */

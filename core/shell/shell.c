@@ -345,16 +345,31 @@ static int parse_mark(struct str s, size_t head, struct mark *m)
     return 1;
 }
 
+/* As str_find: its tables take longer than a mark that the output begins with. */
+static long find_head(struct str bytes, struct str want)
+{
+    size_t at = 0;
+    for (long next; (next = str_chr(str_sub(bytes, at, bytes.n), want.p[0])) >= 0; at++) {
+        at += (size_t)next;
+        if (str_starts(str_sub(bytes, at, bytes.n), want))
+            return (long)at;
+    }
+    return -1;
+}
+
 bool shell_mark(const struct shell *sh, struct str bytes, struct mark *m,
                 size_t *keep)
 {
-    char head[32];
-    int len = snprintf(head, sizeof(head), "\033]7723;%s;", sh->nonce);
-    struct str want = str_n(head, (size_t)len);
+    static const char begin[] = "\033]7723;";
+    char head[sizeof(begin) + sizeof(sh->nonce)];
+    size_t len = sizeof(begin) - 1, more = strlen(sh->nonce);
+    memcpy(head, begin, len);
+    memcpy(head + len, sh->nonce, more);
+    head[len + more] = ';';
+    struct str want = str_n(head, len + more + 1);
     size_t from = 0;
     for (;;) {
-        struct str rest = str_sub(bytes, from, bytes.n);
-        long at = str_find(rest, want);
+        long at = find_head(str_sub(bytes, from, bytes.n), want);
         if (at < 0)
             break;
         from += (size_t)at;

@@ -246,6 +246,17 @@ static const struct verb {
     {"mcp", local_mcp, false},
 };
 
+#define COUNT(names) (sizeof(names) / sizeof((names)[0]))
+
+static bool is_one(const char *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(names[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Checks the types of members. A wrong type is an error, never replaced by a default. */
 static int check_types(const struct json *q, struct err *e)
 {
@@ -264,16 +275,16 @@ static int check_types(const struct json *q, struct err *e)
     struct str s;
     int64_t i;
     bool b;
-    for (size_t k = 0; k < sizeof(strings) / sizeof(strings[0]); k++) {
-        if (json_want_str(q, strings[k], &s, e) < 0)
-            return -1;
-    }
-    for (size_t k = 0; k < sizeof(ints) / sizeof(ints[0]); k++) {
-        if (json_want_int(q, ints[k], &i, e) < 0)
-            return -1;
-    }
-    for (size_t k = 0; k < sizeof(bools) / sizeof(bools[0]); k++) {
-        if (json_want_bool(q, bools[k], &b, e) < 0)
+    for (const struct json *v = json_first(q); v; v = json_next(v)) {
+        const char *name = json_name(v);
+        int r = 0;
+        if (is_one(name, strings, COUNT(strings)))
+            r = json_want_str(q, name, &s, e);
+        else if (is_one(name, ints, COUNT(ints)))
+            r = json_want_int(q, name, &i, e);
+        else if (is_one(name, bools, COUNT(bools)))
+            r = json_want_bool(q, name, &b, e);
+        if (r < 0)
             return -1;
     }
     struct json *env = json_get(q, "env");
@@ -331,6 +342,16 @@ static void hold_request(struct conn *c, struct json *take)
     local_send_note(c, "queued", "the plugins are being set up; it begins after that");
 }
 
+/* NULL: there is none of that name. */
+static const struct verb *verb_of(struct str name)
+{
+    for (size_t i = 0; i < COUNT(verbs); i++) {
+        if (str_eq(name, str_of(verbs[i].name)))
+            return &verbs[i];
+    }
+    return NULL;
+}
+
 /*
  * Whether the request must wait until the plugins are set up: it would begin a program,
  * its session does not exist yet, and it does not come from the setup itself.
@@ -358,19 +379,14 @@ static void answer(struct conn *c, struct json *q, struct err *e)
         err_set(e, ERR_INVALID, "a request is a JSON object");
     else if (q && check_types(q, e) == 0) {
         struct str name = json_str(q, "do", "");
-        err_set(e, ERR_INVALID, "there is no request %.*s",
-                name.n > 40 ? 40 : (int)name.n, name.p);
-        for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-            if (str_eq(name, str_of(verbs[i].name))) {
-                e->code = ERR_NONE;
-                if (must_wait(c, q, &verbs[i])) {
-                    hold_request(c, q);
-                    return;
-                }
-                r = verbs[i].run(c, q, e);
-                break;
-            }
+        const struct verb *v = verb_of(name);
+        if (v && must_wait(c, q, v)) {
+            hold_request(c, q);
+            return;
         }
+        r = v ? v->run(c, q, e)
+              : err_set(e, ERR_INVALID, "there is no request %.*s",
+                        name.n > 40 ? 40 : (int)name.n, name.p);
     }
     json_free(q);
     if (r < 0)

@@ -69,9 +69,8 @@ static void find_python(struct str path, char *out, size_t size)
     out[0] = 0;
     while (path.n > 0) {
         struct str dir = str_cut(&path, ':');
-        int n = snprintf(out, size, "%.*s%spython", STR_ARG(dir), dir.n ? "/" : "");
-        if (n > 0 && (size_t)n < size && stat(out, &st) == 0 && S_ISREG(st.st_mode) &&
-            access(out, X_OK) == 0)
+        if (buf_fill(out, size, "%.*s%spython", STR_ARG(dir), dir.n ? "/" : "") &&
+            stat(out, &st) == 0 && S_ISREG(st.st_mode) && access(out, X_OK) == 0)
             return;
     }
     out[0] = 0;
@@ -263,7 +262,7 @@ static struct op *make_op(struct v0_call *a, const char *id)
                           .tail = TEXT_MAX,
                           .keep_lines = LINES_KEPT,
                           .keep_tabs = true};
-    snprintf(op->id, sizeof(op->id), "%s", id);
+    buf_fill(op->id, sizeof(op->id), "%s", id);
     op->term = term_new(&t);
     return op;
 }
@@ -294,7 +293,7 @@ static void ask_again(struct v0_call *a, const char *id)
 
 void v0_id(const struct v0_call *a, char id[LIMIT_ID + 1])
 {
-    snprintf(id, LIMIT_ID + 1, "v0:%s:%llu", a->key, (unsigned long long)a->number);
+    buf_fill(id, LIMIT_ID + 1, "v0:%s:%llu", a->key, (unsigned long long)a->number);
 }
 
 void v0_run_text(struct v0_call *a, struct str text)
@@ -368,7 +367,7 @@ void v0_answer_none(struct v0_call *a, enum op_state state, enum op_why why, int
 /* Writes the common prefix of the ids of all actions with this body. */
 static void id_prefix(const struct v0_call *a, char out[KEY_LEN + 8])
 {
-    snprintf(out, KEY_LEN + 8, "v0:%s:", a->key);
+    buf_fill(out, KEY_LEN + 8, "v0:%s:", a->key);
 }
 
 /*

@@ -17,6 +17,8 @@
 
 #define CUT_LINE "\n[... Observation truncated due to length ...]\n"
 
+enum { USUAL = 768 }; /* of an answer without its content */
+
 #define CONST_STR(lit) \
     { \
         (lit), sizeof(lit) - 1 \
@@ -253,7 +255,9 @@ static int put_inside(struct buf *out, struct str s)
 /* Appends "NAME": before a value. */
 static int put_name(struct buf *out, const char *name)
 {
-    return buf_addf(out, "\"%s\": ", name);
+    buf_addc(out, '"');
+    buf_addz(out, name);
+    return buf_addz(out, "\": ");
 }
 
 /* Appends a member and a comma. */
@@ -298,7 +302,9 @@ int v0_put_run(struct buf *out, struct str command, struct str content, bool hid
 {
     size_t before = out->n;
     char behind[64];
-    snprintf(behind, sizeof(behind), "` executed with exit code %d.", m->exit_code);
+    if (content.n + USUAL <= buf_room(out)) /* at once, so that nothing is moved */
+        buf_reserve(out, content.n + USUAL);
+    buf_fill(behind, sizeof(behind), "` executed with exit code %d.", m->exit_code);
     bool ok =
         put_head(out, "run", "Command `", command, behind) == 0 &&
         put_str(out, "content", text_of(content)) == 0 &&

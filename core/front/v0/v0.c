@@ -363,8 +363,10 @@ void v0_key_of(struct str bytes, char key[KEY_LEN + 1])
 {
     uint8_t sum[32];
     hash_sha256(bytes, sum);
-    for (int i = 0; i < KEY_LEN / 2; i++)
-        snprintf(key + 2 * i, 3, "%02x", sum[i]);
+    struct buf hex = BUF_INIT(KEY_LEN);
+    enc_hex(&hex, str_n(sum, KEY_LEN / 2));
+    memcpy(key, buf_z(&hex), KEY_LEN + 1);
+    buf_release(&hex);
 }
 
 struct v0_call *v0_call_new(struct v0_shell *sh, const struct v0_action *decoded,

@@ -712,6 +712,11 @@ size_t v0_scan(struct str text, struct v0_piece *out, size_t max)
 {
     struct grammar_scan s = {.text = text};
     size_t count = 0, from = 0;
+    if (str_chr(text, '\n') < 0) { /* most texts: one command, whatever it is */
+        if (max > 0)
+            out[0].text = text;
+        return 1;
+    }
     for (scan_newlines(&s); scan_cur(&s) != END; scan_newlines(&s)) {
         if (count > 0 && count <= max)
             out[count - 1].text = str_sub(text, from, s.at - from);
@@ -793,6 +798,8 @@ const char *v0_scan_beyond(struct str text)
 bool v0_scan_lacks_document(struct str text)
 {
     struct grammar_scan s = {.text = text};
+    if (str_find(text, STR("<<")) < 0)
+        return false;
     scan_all(&s);
     return !s.bad && s.heres > 0;
 }
