@@ -132,7 +132,7 @@ static const struct answer *nth_answer(const struct session *s, unsigned i)
 const struct answer *session_answer(const struct session *s, const char *id)
 {
     size_t n = strlen(id);
-    for (unsigned i = 1; n > 0 && i <= ANSWERS_KEPT; i++) {
+    for (unsigned i = 1; n > 0 && n <= LIMIT_ID && i <= ANSWERS_KEPT; i++) {
         const struct answer *d = nth_answer(s, i);
         /* A client's ids often differ only at their end. */
         if (d->id[n - 1] == id[n - 1] && strcmp(d->id, id) == 0)

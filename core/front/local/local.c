@@ -32,11 +32,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ACCEPTS_PER_TURN = 32, COMMAND_NAME_MAX = 200 };
+enum {
+    ACCEPTS_PER_TURN = 32,
+    COMMAND_NAME_MAX = 200,
+    LATE_MS = 20 /* before a note is sent by itself that can wait for the result */
+};
 
 /* ---- answers ---- */
 
-void local_send_json(struct conn *c, char type, const struct json *j)
+static void flush(struct conn *c)
+{
+    timer_stop(&c->late);
+    task_cancel(&c->flush);
+    stream_flush(&c->stream);
+}
+
+static void add_json(struct conn *c, char type, const struct json *j)
 {
     if (frame_add_json(&c->stream.out, type, j) < 0) {
         static const char longer[] = "{\"ok\":false,\"error\":{\"code\":\"LIMIT\","
@@ -48,7 +59,21 @@ void local_send_json(struct conn *c, char type, const struct json *j)
         if (type == 'R' && frame_add(&c->stream.out, 'R', STR(longer)) < 0)
             stream_shutdown(&c->stream);
     }
+}
+
+void local_send_json(struct conn *c, char type, const struct json *j)
+{
+    add_json(c, type, j);
     task_defer(c->en->loop, &c->flush);
+}
+
+static void on_late(struct timer *t) { flush(container_of(t, struct conn, late)); }
+
+void local_send_later(struct conn *c, const struct json *j)
+{
+    add_json(c, 'N', j);
+    if (!timer_active(&c->late))
+        timer_begin(c->en->loop, &c->late, LATE_MS, on_late);
 }
 
 static void next_request(struct conn *c);
@@ -545,7 +570,7 @@ static void next_request(struct conn *c)
 
 static void on_flush(struct task *t)
 {
-    stream_flush(&container_of(t, struct conn, flush)->stream);
+    flush(container_of(t, struct conn, flush));
 }
 
 static void on_resume(struct task *t)
@@ -618,6 +643,7 @@ static void on_end(struct stream *st, int errnum)
     engine_touch(c->en);
     task_cancel(&c->resume);
     task_cancel(&c->flush);
+    timer_stop(&c->late);
     stream_close(&c->stream);
     loop_bury(c->en->loop, c, conn_free);
 }

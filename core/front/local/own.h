@@ -65,6 +65,7 @@ struct conn {
     char *as;  /* owned; the command in hints to the client; NULL: as op_command */
     bool closed;
     struct task flush;  /* sends the output of a turn in one write */
+    struct timer late;  /* sends a note that no result followed */
     struct task resume; /* reads frames that had to wait */
     struct json *notes; /* owned; for the result */
     struct json *gaps;  /* owned */
@@ -83,6 +84,8 @@ typedef int local_verb(struct conn *c, const struct json *q, struct err *e);
 
 /* local.c */
 void local_send_json(struct conn *c, char type, const struct json *j);
+/* A note, together with the result if that comes soon: one write, one wake-up. */
+void local_send_later(struct conn *c, const struct json *j);
 void local_send_result(struct conn *c, struct json *take);
 void local_send_error(struct conn *c, const struct err *e);
 /* exit: the exit status for the caller, as in a shell; 0: none. */

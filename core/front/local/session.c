@@ -85,7 +85,7 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
         json_put_z(j, "note", note_words[kind]);
         json_put_int(j, "op", (int64_t)from);
         json_put_int(j, "from", (int64_t)to);
-        local_send_json(c, 'N', j);
+        local_send_later(c, j);
         json_free(j);
         task_defer(c->en->loop, &c->resume);
     } else if (kind == NOTE_GAP) {
