@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 
+#include <endian.h>
 #include <stdlib.h>
 
 #define FIRST_SLOTS 8 /* a power of two, as every size */
@@ -46,9 +47,8 @@ static inline void sip_round(uint64_t v[4])
 static uint64_t load(const char *p, size_t n)
 {
     uint64_t w = 0;
-    for (size_t i = 0; i < n; i++)
-        w |= (uint64_t)(unsigned char)p[i] << (8 * i);
-    return w;
+    memcpy(&w, p, n);
+    return le64toh(w);
 }
 
 uint64_t map_hash(const uint64_t seed[2], struct str key)

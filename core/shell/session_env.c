@@ -227,8 +227,13 @@ static void on_env_timer(struct timer *t)
         session_save(s);
         return;
     }
-    if (session_env_listen(s) == 0)
-        session_say(s, session_edits(s) ? LINE_ENV_KEY : LINE_ENV);
+    if (session_env_listen(s) < 0)
+        return;
+    /* Quietly, because the answer comes through the FIFO. */
+    struct buf line = BUF_INIT(1024);
+    session_add_line(s, &line, session_edits(s) ? LINE_ENV_KEY : LINE_ENV);
+    session_store_command(s, buf_str(&line), false);
+    buf_release(&line);
 }
 
 void session_env_known(struct session *s) { s->env.asked = false; }

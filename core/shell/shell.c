@@ -485,10 +485,17 @@ static const char *word(struct buf *out, const char *p, const char *end)
                 return NULL;
             p++;
         } else if (*p == '"') {
-            for (p++; p < end && *p != '"'; p++) {
-                if (*p == '\\' && p + 1 < end && strchr("\\\"$`\n", p[1]))
+            for (p++; p < end && *p != '"';) {
+                const char *from = p;
+                while (p < end && *p != '"' && *p != '\\')
                     p++;
-                if (buf_addc(out, *p) < 0)
+                if (buf_add(out, from, (size_t)(p - from)) < 0)
+                    return NULL;
+                if (p == end || *p == '"')
+                    continue;
+                if (p + 1 < end && strchr("\\\"$`\n", p[1]))
+                    p++;
+                if (buf_addc(out, *p++) < 0)
                     return NULL;
             }
             if (p == end)
@@ -506,9 +513,10 @@ static const char *word(struct buf *out, const char *p, const char *end)
 
 static bool left_out(struct str name)
 {
-    static const char *const names[] = {"_", "SHLVL", "PWD", "OLDPWD", "ENV"};
+    static const struct str names[] = {
+        {"_", 1}, {"SHLVL", 5}, {"PWD", 3}, {"OLDPWD", 6}, {"ENV", 3}};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (str_eq(name, str_of(names[i])))
+        if (str_eq(name, names[i]))
             return true;
     }
     return str_starts(name, STR("OD_")) || str_starts(name, STR("__od"));
