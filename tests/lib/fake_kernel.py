@@ -6,8 +6,8 @@
 HOW: well; key (signs with another); curve (another mechanism); http (no ZMTP);
 early (ends at once, with words); mute (never answers kernel_info); print (to its
 descriptor 1); crossed (a question's reply comes before its busy); twice (answers
-kernel_info when it was asked twice, with both replies last); deaf (refuses SIGINT and
-SIGTERM); heartless (no heartbeat); slow (its stdin channel is there when a cell has said
+kernel_info when it was asked twice, with both replies last); parted (reports the end of
+kernel_info when the first cell has come); deaf (refuses SIGINT and SIGTERM); heartless (no heartbeat); slow (its stdin channel is there when a cell has said
 something). The rest depends on the cell's code, a word: see Kernel.cell.
 """
 import fcntl
@@ -88,7 +88,7 @@ class Kernel:
         self.id = "fake_1_%d" if how in ("crossed", "twice") else "fake-%d"
         self.late, self.questions, self.pressed = [], [], None
         self.beats, self.beat = how != "heartless", threading.Event()
-        self.asks = None
+        self.asks = self.parted = None
         for channel in CHANNELS:
             if how != "slow" or channel != "stdin":
                 self.listen(channel)
@@ -176,7 +176,10 @@ class Kernel:
         elif kind == "kernel_info_request" and how != "mute":
             self.status("busy", header)
             self.send([peer], self.pack("kernel_info_reply", {"status": "ok"}, header))
-            self.status("idle", header)
+            if how == "parted" and not self.parted:
+                self.parted = header
+            else:
+                self.status("idle", header)
         elif kind == "complete_request" and how == "crossed":
             busy = self.pack("status", {"execution_state": "busy"}, header, b"status")
             found = {"status": "ok", "matches": ["found"], "cursor_start": 0, "cursor_end": 1}
@@ -189,8 +192,14 @@ class Kernel:
             self.send([peer], self.pack("shutdown_reply", content, header))
             os._exit(0)
         elif kind == "interrupt_request":
-            self.send([peer], self.pack("interrupt_reply", {"status": "ok"}, header))
+            answer = self.pack("interrupt_reply", {"status": "ok"}, header)
+            if self.pressed:
+                self.end_told()
+            self.send([peer], answer)
         elif kind == "execute_request":
+            if self.parted and self.parted != "told":
+                self.status("idle", self.parted)
+                self.parted = "told"
             self.status("busy", header)
             getattr(self, "do_" + content["code"], self.do_echo)(peer, header, content["code"])
 
@@ -205,19 +214,31 @@ class Kernel:
             self.send([peer], reply)
 
     def end_pressed(self, peer, question):
-        """The cell ends when it is interrupted and somebody asks; replies come last."""
-        parent, shell_first = self.pressed
+        """The cell ends when it is interrupted and somebody asks. What is sent, in the order
+        of the numbers: the cell's reply and idle; the busy, answer and end of the question."""
+        _, parent, order = self.pressed
         self.pressed = None
-        reply = self.pack("execute_reply", {"status": "error", "execution_count": 1}, parent)
-        shell, iopub = [reply], [self.pack("status", {"execution_state": "idle"}, parent, b"s")]
-        iopub.append(self.pack("status", {"execution_state": "busy"}, question, b"s"))
-        shell.append(self.pack("kernel_info_reply", {"status": "ok"}, question))
-        iopub.append(self.pack("status", {"execution_state": "idle"}, question, b"s"))
-        both = [([peer], shell), (self.subscribers, iopub)]
-        for peers, messages in both if shell_first else reversed(both):
-            for message in messages:
-                self.send(peers, message)
-            self.wait_until_read(peers)
+        steps = {
+            "r": ([peer], "execute_reply", {"status": "error", "execution_count": 1}, parent),
+            "i": (self.subscribers, "status", {"execution_state": "idle"}, parent),
+            "b": (self.subscribers, "status", {"execution_state": "busy"}, question),
+            "a": ([peer], "kernel_info_reply", {"status": "ok"}, question),
+            "e": (self.subscribers, "status", {"execution_state": "idle"}, question),
+        }
+        packed = {k: (peers, self.pack(*more)) for k, (peers, *more) in steps.items()}
+        for together in order.split():
+            for step in together:
+                self.send(*packed[step])
+            for step in together:
+                self.wait_until_read(packed[step][0])
+
+    def end_told(self):
+        """The cell ends when it is interrupted by a message."""
+        peer, parent, _ = self.pressed
+        self.pressed = None
+        self.reply(peer, parent, "error")
+        self.status("idle", parent)
+        self.wait_until_read([peer] + self.subscribers)
 
     # What a cell does, by its word.
 
@@ -361,11 +382,18 @@ class Kernel:
 
     def do_pressed(self, peer, parent, code):
         self.say_first(parent)
-        self.pressed = (parent, False)
+        self.pressed = (peer, parent, "ibe ra")
 
     def do_pressed_first(self, peer, parent, code):
         self.say_first(parent)
-        self.pressed = (parent, True)
+        self.pressed = (peer, parent, "ra ibe")
+
+    def do_pressed_drop(self, peer, parent, code):
+        """The end of the question comes after that of the cell."""
+        self.say_first(parent)
+        self.count += 3
+        self.say("last\n", parent)
+        self.pressed = (peer, parent, "ib r ae")
 
     def do_exit(self, peer, parent, code):
         self.say("half of it\n", parent)

@@ -147,11 +147,17 @@ void host_zmtp_clean(struct kernel_host *h)
 
 /* ---- messages from the kernel ---- */
 
-static bool is_ours(const struct kernel_host *h, struct str parent)
+/* Returns the number of our own request that the message answers, or 0. */
+static unsigned which_of_ours(const struct kernel_host *h, struct str parent)
 {
     char mark[64];
+    uint64_t number;
     snprintf(mark, sizeof(mark), "%s-host-", h->session);
-    return str_find(parent, str_of(mark)) >= 0;
+    long at = str_find(parent, str_of(mark));
+    if (at < 0)
+        return 0;
+    struct str rest = str_sub(parent, (size_t)at + strlen(mark), parent.n);
+    return str_to_u64(str_cut(&rest, '"'), &number) == 0 ? (unsigned)number : 0;
 }
 
 static void on_answer_of_ours(struct kernel_host *h, enum host_channel from,
@@ -212,7 +218,8 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
     enum host_channel from = (enum host_channel)(c - h->channels);
     struct jmsg m;
     struct err e = ERR_INIT;
-    bool ours = false, ends_here = false;
+    unsigned ours = 0;
+    bool ends_here = false;
     if (from == CH_IOPUB)
         h->heard = true;
     if (jmsg_parse(parts, n, str_of(h->key), &m, &e) < 0) {
@@ -222,9 +229,8 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
         }
         host_say(h, "note", e.text);
         m = (struct jmsg){0};
-    } else if (is_ours(h, m.parent)) {
+    } else if ((ours = which_of_ours(h, m.parent)) != 0) {
         on_answer_of_ours(h, from, &m);
-        ours = true;
     } else if (from == CH_IOPUB)
         ends_here = look_at_status(h, &m);
     if (m.header.n)
@@ -403,10 +409,12 @@ void host_zmtp_ask(struct kernel_host *h, enum host_channel to, const char *type
                    const char *content)
 {
     struct buf b = BUF_INIT(512);
+    unsigned number = ++h->asked;
+    host_lost_asked(h, to, number);
     buf_addf(&b,
              "{\"msg_id\":\"%s-host-%u\",\"session\":\"%s\",\"username\":\"od\",\"date\":"
              "\"2000-01-01T00:00:00Z\",\"msg_type\":\"%s\",\"version\":\"5.3\"}",
-             h->session, h->asked++, h->session, type);
+             h->session, number, h->session, type);
     struct jmsg m = {buf_str(&b), STR("{}"), STR("{}"), str_of(content)};
     send_parts(h, to, &m);
     buf_release(&b);

@@ -8,9 +8,12 @@
  * are missing when the reply and idle have come is reported once, before the later of
  * the two. Without such numbers nothing is reported.
  *
- * Between cells nothing is reported: the answer to a request comes on another channel
- * than its "busy", which has a smaller number, so the "busy" is missing for a moment.
- * Messages that are still missing at the end of the next cell are reported then.
+ * A message that is missing may also be late, on another channel than those that came.
+ * Each channel by itself is in order, so a smaller number than the last one on iopub is
+ * not late there. The other channels carry the cell's reply, which has come then, and
+ * answers to questions of our own: while one of these is awaited, only numbers that the
+ * answer cannot have are reported. The others are reported at the end of the next cell
+ * if they are still missing, as are those that are dropped between cells.
  *
  * The idle may be dropped, too. If it has not come some time after the reply, and a
  * message is missing, the kernel is made to send another idle, which comes after it.
@@ -21,7 +24,6 @@
 #include <string.h>
 
 enum { ASK_MS = 1000 };
-enum { ASKED = 1, ANSWERED = 2, IDLE = 4 };
 
 /* The value of msg_id, as it is in the header's JSON; n 0: none. */
 static struct str id_of(struct str header)
@@ -58,7 +60,56 @@ static bool is_strange(const struct kernel_host *h, struct str parent)
            str_find(parent, str_of(h->session)) < 0;
 }
 
-static void count(struct lost *l, struct str id)
+/* ---- which are missing ---- */
+
+static void remove_gaps(struct lost *l, unsigned at, unsigned n)
+{
+    memmove(l->gaps + at, l->gaps + at + n, (l->n - at - n) * sizeof(*l->gaps));
+    l->n -= n;
+}
+
+/* If there are too many gaps, the oldest two are joined: their sum is what is needed. */
+static void add_gap(struct lost *l, uint64_t from, uint64_t to)
+{
+    if (l->n == LOST_GAPS) {
+        l->gaps[1].from = l->gaps[0].from;
+        l->gaps[1].missing += l->gaps[0].missing;
+        remove_gaps(l, 0, 1);
+    }
+    l->gaps[l->n++] = (struct lost_gap){from, to, to - from};
+}
+
+/* Number n, which is in the gap but at neither end, came: it parts the gap in two. */
+static void part_gap(struct lost *l, unsigned at, uint64_t n)
+{
+    struct lost_gap *g = &l->gaps[at];
+    memmove(g + 1, g, (l->n - at) * sizeof(*g));
+    l->n++;
+    g[0] = (struct lost_gap){g->from, n, n - g->from};
+    g[1] = (struct lost_gap){n + 1, g[1].to, g[1].to - n - 1};
+}
+
+/* Number n came late. Those from before the first cell are in no gap. */
+static void fill_gap(struct lost *l, uint64_t n)
+{
+    unsigned i = 0;
+    while (i < l->n && n >= l->gaps[i].to)
+        i++;
+    struct lost_gap *g = &l->gaps[i];
+    if (i == l->n || n < g->from)
+        return;
+    bool joined = g->missing < g->to - g->from;
+    if (--g->missing == 0)
+        remove_gaps(l, i, 1);
+    else if (n == g->from)
+        g->from++;
+    else if (n == g->to - 1)
+        g->to--;
+    else if (!joined && l->n < LOST_GAPS)
+        part_gap(l, i, n);
+}
+
+static void count(struct lost *l, enum host_channel from, struct str id, bool started)
 {
     struct str series;
     uint64_t n;
@@ -70,54 +121,60 @@ static void count(struct lost *l, struct str id)
     }
     if (!str_eq(series, str_of(l->series)))
         return; /* of a process that the kernel forked */
-    if (n >= l->next) {
-        l->missing += n - l->next;
+    if (n < l->next)
+        fill_gap(l, n);
+    else {
+        if (n > l->next && started)
+            add_gap(l, l->next, n);
         l->next = n + 1;
-    } else if (l->missing > 0) {
-        l->missing--; /* it came later, by another channel */
     }
+    if (l->in[from].least <= n)
+        l->in[from].least = n + 1;
 }
 
-/*
- * Returns the number of missing messages without late ones: of a question of ours (an
- * interrupt has one, too) either the answer or its "busy" has come, and the other has
- * not.
- */
-static uint64_t missed(const struct lost *l)
+static bool awaited(const struct lost_channel *c) { return c->answered < c->asked; }
+
+/* When the cell's reply has come: missing messages below this number were dropped. */
+static uint64_t certain(const struct lost *l)
 {
-    uint64_t late = l->answers > l->begun ? l->answers - l->begun : l->begun - l->answers;
-    return l->missing > late ? l->missing - late : 0;
+    uint64_t least = l->in[CH_IOPUB].least;
+    for (int i = 0; i < CHANNELS; i++) {
+        if (awaited(&l->in[i]) && l->in[i].least < least)
+            least = l->in[i].least;
+    }
+    return least;
 }
 
-/* Counts the answers to our questions, and the "busy" of these. */
-static void count_ours(struct lost *l, enum host_channel from, bool idle)
+/* Forgets the gaps below that number, and returns how many messages they lack. */
+static uint64_t take_certain(struct lost *l)
 {
-    if (from != CH_IOPUB)
-        l->answers++;
-    else if (!idle || !l->open) /* an idle alone: its busy was dropped */
-        l->begun++;
-    if (from == CH_IOPUB)
-        l->open = !idle;
+    uint64_t least = certain(l), sum = 0;
+    unsigned n = 0;
+    for (; n < l->n && l->gaps[n].to <= least; n++)
+        sum += l->gaps[n].missing;
+    remove_gaps(l, 0, n);
+    return sum;
 }
 
-static void tell(struct kernel_host *h)
+/* ---- when it is reported ---- */
+
+static void tell(struct kernel_host *h, uint64_t missing)
 {
     char text[160];
     snprintf(text, sizeof(text),
              "%llu messages of the kernel are missing: it dropped them, because they "
              "were not taken as fast as it sent them",
-             (unsigned long long)missed(&h->lost));
-    h->lost.missing = 0;
+             (unsigned long long)missing);
     host_say(h, "gap", text);
 }
 
 static void on_ask(struct timer *t)
 {
     struct kernel_host *h = container_of(t, struct kernel_host, lost.ask);
-    if (h->state != HOST_READY || !h->busy || !h->lost.missing || h->lost.strangers)
+    if (h->state != HOST_READY || !h->busy || !h->lost.n || h->lost.strangers)
         return;
-    h->lost.asked = ASKED;
     host_zmtp_ask(h, CH_SHELL, "kernel_info_request", "{}");
+    h->lost.proof = h->lost.in[CH_SHELL].asked;
 }
 
 /* All messages of the cell have come before this. */
@@ -125,28 +182,45 @@ static void idle_instead(struct kernel_host *h)
 {
     struct json *content = json_object();
     json_put_z(content, "execution_state", "idle");
-    h->lost.asked = 0;
-    h->lost.missing--; /* the idle itself */
-    if (missed(&h->lost))
-        tell(h);
+    uint64_t missing = take_certain(&h->lost);
+    if (missing > 1) /* the idle itself is one */
+        tell(h, missing - 1);
+    h->lost.proof = 0;
     host_idle(h);
     host_iopub(h, "status", content);
 }
 
-void host_lost_look(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
-                    bool ours)
+static void look_for_proof(struct kernel_host *h, enum host_channel from, bool idle)
 {
     struct lost *l = &h->lost;
-    bool idle = ours && str_find(m->content, STR("\"idle\"")) >= 0;
-    /* A message with a smaller number may come when it is ready, on another channel. */
-    if (h->state == HOST_STARTING)
-        count(l, id_of(m->header));
+    if (from == CH_SHELL)
+        l->proof_reply = true;
+    else if (idle)
+        l->proof_idle = true;
+    if (l->proof_reply && l->proof_idle && h->busy && l->n)
+        idle_instead(h);
+}
+
+void host_lost_asked(struct kernel_host *h, enum host_channel to, unsigned number)
+{
+    struct lost_channel *c = &h->lost.in[to];
+    if (!awaited(c) && c->least < h->lost.next)
+        c->least = h->lost.next;
+    c->asked = number;
+}
+
+void host_lost_look(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
+                    unsigned ours)
+{
+    struct lost *l = &h->lost;
+    if (h->state != HOST_STARTING && h->state != HOST_READY)
+        return;
+    count(l, from, id_of(m->header), h->state == HOST_READY);
+    if (from != CH_IOPUB && l->in[from].answered < ours)
+        l->in[from].answered = ours;
     if (h->state != HOST_READY)
         return;
     l->strangers = l->strangers || is_strange(h, m->parent);
-    count(l, id_of(m->header));
-    if (ours)
-        count_ours(l, from, idle);
     if (from == CH_SHELL && str_find(m->header, STR("\"execute_reply\"")) >= 0) {
         l->replied = true;
         if (h->busy)
@@ -156,26 +230,23 @@ void host_lost_look(struct kernel_host *h, enum host_channel from, const struct 
         timer_stop(&l->ask);
     if (l->replied && !h->busy && !l->over) {
         l->over = true;
-        if (missed(l) && !l->strangers)
-            tell(h);
+        uint64_t missing = l->strangers ? 0 : take_certain(l);
+        if (missing)
+            tell(h, missing);
     }
-    if (!l->asked || !ours)
-        return;
-    if (from == CH_SHELL)
-        l->asked |= ANSWERED;
-    else if (from == CH_IOPUB && idle)
-        l->asked |= IDLE;
-    if ((l->asked & ANSWERED) && (l->asked & IDLE) && h->busy && l->missing)
-        idle_instead(h);
+    if (ours && ours == l->proof)
+        look_for_proof(h, from, str_find(m->content, STR("\"idle\"")) >= 0);
 }
 
 void host_lost_cell(struct kernel_host *h)
 {
-    timer_stop(&h->lost.ask);
-    if (!h->lost.over) /* else it was dropped after the last cell */
-        h->lost.missing = 0;
-    h->lost.replied = h->lost.over = h->lost.open = false;
-    h->lost.asked = h->lost.answers = h->lost.begun = 0;
+    struct lost *l = &h->lost;
+    timer_stop(&l->ask);
+    l->replied = l->over = l->proof_reply = l->proof_idle = false;
+    l->proof = 0;
+    /* Earlier answers come before the cell's reply, or never. */
+    for (int i = 0; i < CHANNELS; i++)
+        l->in[i].answered = l->in[i].asked;
 }
 
 void host_lost_reset(struct kernel_host *h)

@@ -44,16 +44,28 @@ struct heart {
 };
 
 /* lost.c */
+enum { LOST_GAPS = 32 };
+
+/* Numbers that have not come. Joined gaps also contain numbers that have. */
+struct lost_gap {
+    uint64_t from, to, missing; /* to: the number after it; missing: so many of them */
+};
+
+struct lost_channel {
+    uint64_t least;           /* what still comes has this number, or a larger one */
+    unsigned asked, answered; /* the last of our questions; answered < asked: awaited */
+};
+
 struct lost {
-    char series[96];  /* beginning of its message ids; "": unknown */
-    uint64_t next;    /* the number after the largest so far */
-    uint64_t missing; /* smaller ones that have not come */
-    bool replied;     /* the cell's reply has come */
-    bool over;        /* so has its idle, and missing messages were reported */
-    unsigned asked;   /* for a sign that nothing follows: ASKED and what came */
-    unsigned answers; /* to our questions, since the cell was sent, */
-    unsigned begun;   /* and their "busy" */
-    bool open;        /* the "idle" of the last of these has not come */
+    char series[96];                 /* beginning of its message ids; "": unknown */
+    uint64_t next;                   /* the number after the largest so far */
+    struct lost_gap gaps[LOST_GAPS]; /* below that, in order */
+    unsigned n;
+    struct lost_channel in[CHANNELS];
+    bool replied;   /* the cell's reply has come */
+    bool over;      /* so has its idle, and missing messages were reported */
+    unsigned proof; /* the question that was asked to get another idle; 0: none */
+    bool proof_reply, proof_idle; /* these came */
     struct timer ask;
     bool strangers; /* it also answers other clients */
 };
@@ -174,11 +186,13 @@ void host_heart_stop(struct kernel_host *h);  /* the kernel is gone */
 
 /* lost.c */
 /*
- * Called for each message of the kernel before it is passed on. ours: it answers a
- * request of our own.
+ * Called for each message of the kernel before it is passed on. ours: the number of the
+ * request of our own that it answers; 0: none.
  */
 void host_lost_look(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
-                    bool ours);
+                    unsigned ours);
+/* Called when a request of our own is sent. */
+void host_lost_asked(struct kernel_host *h, enum host_channel to, unsigned number);
 void host_lost_cell(struct kernel_host *h);  /* a cell is sent */
 void host_lost_reset(struct kernel_host *h); /* another kernel, or connection */
 
