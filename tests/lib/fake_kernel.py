@@ -200,7 +200,10 @@ class Kernel:
             if self.parted and self.parted != "told":
                 self.status("idle", self.parted)
                 self.parted = "told"
-            self.status("busy", header)
+            if content["code"] == "drop_busy":
+                self.count += 1
+            else:
+                self.status("busy", header)
             getattr(self, "do_" + content["code"], self.do_echo)(peer, header, content["code"])
 
     def answer_both(self, peer):
@@ -358,6 +361,11 @@ class Kernel:
         self.count += 3
         self.do_echo(peer, parent, "last")
 
+    def do_drop_busy(self, peer, parent, code):
+        self.say_first(parent)
+        self.reply(peer, parent)
+        self.status("idle", parent)
+
     def do_drop_idle(self, peer, parent, code):
         self.say_first(parent)
         self.count += 3
@@ -387,6 +395,14 @@ class Kernel:
     def do_pressed_first(self, peer, parent, code):
         self.say_first(parent)
         self.pressed = (peer, parent, "ra ibe")
+
+    def do_pressed_strangers(self, peer, parent, code):
+        """Another client's request ends while the cell runs."""
+        other = dict(parent, msg_id="somebody-else")
+        self.status("busy", other)
+        self.status("idle", other)
+        self.say_first(parent)
+        self.pressed = (peer, parent, "ibe ra")
 
     def do_pressed_drop(self, peer, parent, code):
         """The end of the question comes after that of the cell."""

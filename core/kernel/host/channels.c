@@ -147,6 +147,13 @@ void host_zmtp_clean(struct kernel_host *h)
 
 /* ---- messages from the kernel ---- */
 
+bool host_is_of_cell(const struct kernel_host *h, struct str parent)
+{
+    static const struct str name = {"msg_id", 6};
+    struct str cell = jsontext_plain(jsontext_get(str_of(h->parent), name));
+    return cell.n == 0 || str_eq(jsontext_plain(jsontext_get(parent, name)), cell);
+}
+
 /* Returns the number of our own request that the message answers, or 0. */
 static unsigned which_of_ours(const struct kernel_host *h, struct str parent)
 {
@@ -203,9 +210,10 @@ static bool look_at_status(struct kernel_host *h, const struct jmsg *m)
     struct json *c = json_parse(m->content, &e);
     struct str state = json_str(c, "execution_state", "");
     bool busy = str_eq(state, STR("busy"));
-    if (busy)
+    bool of_cell = host_is_of_cell(h, m->parent);
+    if (of_cell && busy)
         host_begun(h);
-    else if (str_eq(state, STR("idle")))
+    else if (of_cell && str_eq(state, STR("idle")))
         host_idle(h);
     json_free(c);
     return busy;

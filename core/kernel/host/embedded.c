@@ -51,7 +51,8 @@ static bool for_us(struct kernel_host *h, struct str line)
 
 static void look_at(struct kernel_host *h, struct str line)
 {
-    if (line.n < 2000 && str_find(line, STR("\"msg_type\":\"status\"")) >= 0 &&
+    if (h->begun && line.n < 2000 &&
+        str_find(line, STR("\"msg_type\":\"status\"")) >= 0 &&
         str_find(line, STR("\"execution_state\":\"idle\"")) >= 0)
         host_idle(h);
 }

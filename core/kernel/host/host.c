@@ -275,8 +275,6 @@ void host_begun(struct kernel_host *h)
 
 void host_idle(struct kernel_host *h)
 {
-    if (!h->begun)
-        return; /* the end of an earlier request */
     h->busy = h->begun = h->wanted_stop = false;
     timer_stop(&h->press);
     host_heart_rest(h);

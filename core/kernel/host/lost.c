@@ -221,7 +221,8 @@ void host_lost_look(struct kernel_host *h, enum host_channel from, const struct 
     if (h->state != HOST_READY)
         return;
     l->strangers = l->strangers || is_strange(h, m->parent);
-    if (from == CH_SHELL && str_find(m->header, STR("\"execute_reply\"")) >= 0) {
+    if (from == CH_SHELL && str_find(m->header, STR("\"execute_reply\"")) >= 0 &&
+        host_is_of_cell(h, m->parent)) {
         l->replied = true;
         if (h->busy)
             timer_begin(h->loop, &l->ask, ASK_MS, on_ask);

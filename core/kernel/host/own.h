@@ -166,6 +166,11 @@ int host_zmtp_dial(const struct kernel_host *h, int which);
 /* Sends a request of our own on a channel; its answers are not passed on. */
 void host_zmtp_ask(struct kernel_host *h, enum host_channel to, const char *type,
                    const char *content);
+/*
+ * Returns true if a message with this parent answers the last cell, not a question or
+ * another client.
+ */
+bool host_is_of_cell(const struct kernel_host *h, struct str parent);
 void host_zmtp_pause(struct kernel_host *h, bool pause);
 void host_zmtp_stop(struct kernel_host *h);  /* the kernel is gone */
 void host_zmtp_clean(struct kernel_host *h); /* files too */
