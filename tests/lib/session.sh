@@ -20,7 +20,8 @@
 #   busy SESSION, idle SESSION
 #   settled SESSION         idle, and its environment was looked at since the end
 #   there FILE, gone PID    is it? (a zombie is gone)
-#   worker                  the pid of the worker
+#   worker                  the pid of the worker: a helper of the previous one, which is
+#                           killed with it, may still be a child of the keeper
 #   serving                 does somebody answer?
 #   log_is_clean            no sanitizer, no abort: in its log, in what processes said
 #
@@ -142,7 +143,7 @@ settled() {
     [ -n "$(find "$settled_dir/e" -newer "$settled_dir/c" 2>/dev/null)" ]
 }
 
-worker() { pgrep -P "$KEEPER" -f '^od-worker$'; }
+worker() { pgrep -n -P "$KEEPER" -f '^od-worker$'; }
 
 log_is_clean() {
     find "$T" -path '*/spool/process-*.err' >"$T/spools" 2>/dev/null
