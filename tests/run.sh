@@ -180,9 +180,9 @@ prepare() {
         build/tools.sh test kernels >&2 || :
         [ -x "out/$arch-release/od" ] || build release all
         ;;
-    scenario) # and the od that tests of upgrades start from
+    scenario) # and the manual that is installed, and the od that tests of upgrades start from
         build/tools.sh test >&2 || :
-        build release all "out/$arch-release/lib/fake_worker"
+        build release all docs "out/$arch-release/lib/fake_worker"
         build/previous.sh >/dev/null 2>&1 || :
         ;;
     compat)
