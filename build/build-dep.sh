@@ -9,7 +9,7 @@
 #   DEP_CPP  preprocessor options, paths inside the archive
 #   DEP_ONLY  FILE=OPTION: more options for one C file, or for a pattern; may be empty
 #   DEP_MAKE  a command that is run in it first; may be empty
-#   DEP_OWN  a file of ours and its place in the archive: configuration; may be empty
+#   DEP_OWN  pairs: a file of ours and its place in the archive: configuration; may be empty
 #   DEP_REN  pairs: a file inside the archive and the name it is used by; may be empty
 # Makes DEST/include, DEST/lib/libNAME.a, DEST/licence and DEST/version.
 #
@@ -45,8 +45,12 @@ trap 'exit 1' HUP INT TERM
 rm -rf "$work"
 mkdir -p "$work/src" "$work/out/lib" "$work/out/include"
 tar -xf "$archive" -C "$work/src" --strip-components=1
-# shellcheck disable=SC2086 # two names without blanks
-[ -z "${DEP_OWN:-}" ] || (cd "$here/.." && set -- $DEP_OWN && cp "$1" "$work/src/$2")
+# shellcheck disable=SC2086 # names without blanks
+set -- ${DEP_OWN:-}
+while [ $# -gt 1 ]; do
+    cp "$here/../$1" "$work/src/$2"
+    shift 2
+done
 cd "$work/src"
 work=$(cd .. && pwd)
 # shellcheck disable=SC2086 # names without blanks

@@ -77,7 +77,7 @@ zlib.inc := zlib.h zconf.h
 
 # $(call dep_key,NAME,FLAGS)
 dep_key = $(shell { awk '$$1 == "$1"' build/deps.lock; \
-    cat build/build-dep.sh build/specs.in $(firstword $($1.own)); \
+    cat build/build-dep.sh build/specs.in $(wildcard $($1.own)); \
     echo '$($1.src) $($1.inc) $($1.cpp) $($1.only) $($1.make) $($1.ren) $2 $(CC_ID)'; } | sha256sum | cut -c 1-16)
 
 # $(call dep_rule,NAME,FLAGS,MADE_AFTER): $(NAME) is the folder.
