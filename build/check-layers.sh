@@ -19,6 +19,8 @@ awk '
         only["cJSON.h"] = "^core/base/json\\.c$"
         only["vterm.h"] = "^core/term/[a-z_]*\\.[ch]$"
         only["vterm_keycodes.h"] = only["vterm.h"]
+        only["bearssl_block.h"] = "^core/net/tls_gcm\\.c$"
+        only["bearssl_hash.h"] = only["bearssl_block.h"]
         only["pcre2.h"] = "^core/text/pattern\\.c$"
         only["zlib.h"] = "^core/(archive/zip[a-z_]*|net/authorities)\\.c$"
         tls = "^core/(base/hash|net/(tls[a-z_]*|trust))\\.[ch]$"

@@ -9,9 +9,17 @@
 # line, the recipe, the flags, the compiler. So a change makes a new folder and never
 # reuses a wrong one, and a second clone finds all of it there.
 
-DEPS := ca-certificates charsets cjson hiredis libvterm mbedtls pcre2 xterm zlib
+DEPS := $(if $(filter x86_64,$(ARCH)),bearssl) ca-certificates charsets cjson hiredis libvterm mbedtls pcre2 xterm zlib
 
 musl.src := musl
+
+# AES-GCM for core/net/tls_gcm.c, of which the files with the processor's instructions choose
+# these themselves, by attributes.
+bearssl.src := $(patsubst %,src/%.c,codec/dec32le codec/enc32le hash/ghash_ctmul64 \
+    hash/ghash_pclmul symcipher/aes_ct64 symcipher/aes_ct64_ctr symcipher/aes_ct64_enc \
+    symcipher/aes_x86ni symcipher/aes_x86ni_ctr)
+bearssl.inc := inc/bearssl_block.h inc/bearssl_hash.h
+bearssl.cpp := -Iinc -Isrc
 
 # Not code: Mozilla's list of authorities, in our own form.
 ca-certificates.own := build/ca-bundle.sh ca-bundle.sh
@@ -45,7 +53,8 @@ mbedtls.src := library/*.c \
 mbedtls.inc := include/mbedtls include/psa $(EVEREST)/include/everest
 mbedtls.cpp := -Iinclude -Ilibrary \
     $(patsubst %,-I$(EVEREST)/include%,/ /everest /everest/kremlib)
-mbedtls.own := build/mbedtls_config.h include/mbedtls/mbedtls_config.h
+mbedtls.own := build/mbedtls_config.h include/mbedtls/mbedtls_config.h \
+    build/mbedtls_gcm.h include/mbedtls/gcm_alt.h
 
 # With these options the library takes its intrinsics instead of its assembly. It calls them
 # only if the processor has the instructions for AES (CPUID); every such processor has SSSE3,
@@ -102,4 +111,6 @@ $(foreach d,$(DEPS),$(eval $(call dep_rule,$d,$(DEP_CFLAGS),$(LIBC_READY))))
 
 DEPS_READY := $(LIBC_READY) $(foreach d,$(DEPS),$($d)/version)
 DEPS_CPPFLAGS := $(foreach d,$(DEPS),-isystem $($d)/include)
-DEPS_LIBS := $(foreach d,$(DEPS),$($d)/lib/lib$d.a) -lm
+# A group: mbedTLS calls core/net/tls_gcm.c.
+DEPS_LIBS := -Wl,--start-group $(O)/libcore.a $(foreach d,$(DEPS),$($d)/lib/lib$d.a) \
+    -Wl,--end-group -lm

@@ -42,6 +42,9 @@
 #define MBEDTLS_AESCE_C
 #define MBEDTLS_CIPHER_C
 #define MBEDTLS_GCM_C
+#ifdef __x86_64__
+#define MBEDTLS_GCM_ALT /* core/net/tls_gcm.c, ten times as fast */
+#endif
 #define MBEDTLS_CHACHA20_C
 #define MBEDTLS_POLY1305_C
 #define MBEDTLS_CHACHAPOLY_C
