@@ -33,16 +33,43 @@ static struct tls *tls_of(const struct stream_layer *l)
 
 /* ---- the descriptor ---- */
 
+/*
+ * The library asks for the header of a record, then for the rest of it. With the rest
+ * comes the header of the next one, which makes one call of the kernel for a record. No
+ * event is missed by this: a header alone is nothing that can be processed.
+ */
+static ssize_t receive(struct tls *t, unsigned char *p, size_t n)
+{
+    struct iovec to[] = {{p, n}, {t->ahead, n > sizeof(t->ahead) ? sizeof(t->ahead) : 0}};
+    struct msghdr msg = {.msg_iov = to, .msg_iovlen = 2};
+    ssize_t got;
+    do
+        got = recvmsg(t->layer.s->io.fd, &msg, 0);
+    while (got < 0 && errno == EINTR);
+    if (got <= (ssize_t)n)
+        return got;
+    t->ahead_n = (unsigned char)((size_t)got - n);
+    return (ssize_t)n;
+}
+
+static size_t take_ahead(struct tls *t, unsigned char *p, size_t n)
+{
+    n = n < t->ahead_n ? n : t->ahead_n;
+    memcpy(p, t->ahead, n);
+    t->ahead_n -= (unsigned char)n;
+    memmove(t->ahead, t->ahead + n, t->ahead_n);
+    return n;
+}
+
 static int from_peer(void *arg, unsigned char *p, size_t n)
 {
     struct tls *t = arg;
+    if (t->ahead_n > 0)
+        return (int)take_ahead(t, p, n);
     if (t->budget == 0)
         return MBEDTLS_ERR_SSL_WANT_READ; /* the descriptor stays readable */
     n = n < t->budget ? n : t->budget;
-    ssize_t got;
-    do
-        got = recv(t->layer.s->io.fd, p, n, 0);
-    while (got < 0 && errno == EINTR);
+    ssize_t got = receive(t, p, n);
     if (got < 0 && errno == EAGAIN)
         return MBEDTLS_ERR_SSL_WANT_READ;
     if (got < 0) {

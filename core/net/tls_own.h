@@ -47,6 +47,8 @@ struct tls {
     bool downgraded;         /* the server supports a newer version than agreed */
     unsigned char first[5];  /* of the peer's bytes */
     unsigned char first_n;
+    unsigned char ahead[5]; /* of the next record: its header, or a part of it */
+    unsigned char ahead_n;
     unsigned char ip[16]; /* a client's peer, if it is an address */
     unsigned char ip_n;
     char host[256]; /* the host that a client wants */

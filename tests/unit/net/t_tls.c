@@ -910,6 +910,51 @@ TEST(handshakes_cut_at_every_byte)
     finish();
 }
 
+static void send_all(int fd, const unsigned char *p, ssize_t n)
+{
+    CHECK_INT(send(fd, p, (size_t)n, MSG_NOSIGNAL), n);
+}
+
+/*
+ * Two records, of which a number of bytes arrive before the others: each record is read
+ * when its last byte is there, also if the header of the next one came with it.
+ */
+TEST(records_cut_at_every_byte)
+{
+    int p[2], q[2];
+    unsigned char bytes[200];
+    begin();
+    serve("good", NULL);
+    trust_this("root.pem", NULL);
+    pair(p);
+    pair(q);
+    connect_near(p[0], "a.test", 0);
+    accept_far(q[1], 0);
+    relay_open(p[1], q[0], &relays[0], -1);
+    relay_open(q[0], p[1], &relays[1], -1);
+    UNTIL(near.ready && far.s.layer->ready);
+    io_stop(&relays[0].io);
+    for (ssize_t i = 0, n = 1; i <= n; i++) {
+        CHECK_INT(stream_write(&near.s, STR("one")), 0);
+        CHECK_INT(stream_write(&near.s, STR("second")), 0);
+        n = read(p[1], bytes, sizeof(bytes));
+        ssize_t first = 5 + (bytes[3] << 8 | bytes[4]);
+        CHECK(n > first && n < (ssize_t)sizeof(bytes));
+        send_all(q[0], bytes, i);
+        for (int turns = 0; turns < 3; turns++)
+            turn_once();
+        CHECK_INT(far.got.n, i < first ? 0 : i < n ? 3 : 9);
+        send_all(q[0], bytes + i, n - i);
+        UNTIL(far.got.n >= 9 || far.ends);
+        CHECK_MEM(far.got.p, far.got.n, "onesecond");
+        buf_reset(&far.got);
+    }
+    io_stop(&relays[1].io);
+    close(p[1]);
+    close(q[0]);
+    finish();
+}
+
 /*
  * No byte of a handshake can be changed without an error on a side, except one: a
  * record's version "MUST be ignored" (RFC 8446 5.1) as long as it is not encrypted,
