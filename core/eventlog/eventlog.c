@@ -3,14 +3,15 @@
  * Appending to an event log, retention and subscribers.
  *
  * An append checks the object once (no control bytes), puts the head before it and
- * makes one pwritev. Nothing is allocated, and the cost does not depend on the
- * length of the log. A partial write is cut back to whole lines; if that fails too,
- * the next write overwrites it, or the next eventlog_open cuts it.
+ * makes one pwritev, for several objects too. Nothing is allocated, and the cost does
+ * not depend on the length of the log. A partial write is cut back to whole lines; if
+ * that fails too, the next write overwrites it, or the next eventlog_open cuts it.
  */
 #include "eventlog/own.h"
 
 #include "base/crc.h"
 #include "base/limits.h"
+#include "base/scratch.h"
 #include "base/xalloc.h"
 
 #include <errno.h>
@@ -113,25 +114,35 @@ static bool make_room(struct eventlog *l, int errnum)
     return true;
 }
 
-/* Writes the parts after the newest segment's bytes, all of them or nothing. */
+/* Writes v, which is changed, after the newest segment's bytes. Returns -1 with errno. */
+static int put_bytes(struct eventlog *l, struct iovec *v, int n, size_t bytes)
+{
+    struct segment *s = newest(l);
+    if (write_all(s->fd, v, n, s->base + s->bytes) < 0) {
+        int errnum = errno;
+        segment_cut(l);
+        errno = errnum;
+        return -1;
+    }
+    s->bytes += bytes;
+    l->bytes += bytes;
+    s->last_us = l->last_us;
+    if (l->ragged)
+        segment_cut(l);
+    return 0;
+}
+
+/* Writes the parts of one event, all of them or nothing. */
 static int write_line(struct eventlog *l, const struct iovec *parts, int n, size_t bytes,
                       struct err *e)
 {
     char name[SEGMENT_NAME_MAX];
     for (;;) {
         struct iovec v[PARTS];
-        struct segment *s = newest(l);
         memcpy(v, parts, (size_t)n * sizeof(*v));
-        if (write_all(s->fd, v, n, s->base + s->bytes) == 0) {
-            s->bytes += bytes;
-            l->bytes += bytes;
-            s->last_us = l->last_us;
-            if (l->ragged)
-                segment_cut(l);
+        if (put_bytes(l, v, n, bytes) == 0)
             return 0;
-        }
         int errnum = errno;
-        segment_cut(l);
         if (!make_room(l, errnum))
             return err_sys(e, errnum,
                            "cannot write event %llu to %s/%s; free some space, a later "
@@ -184,6 +195,45 @@ static int check_object(struct str o, struct err *e)
     return 0;
 }
 
+/* Sets the time, and begins a segment if the newest one is full. */
+static int begin_event(struct eventlog *l, struct err *e)
+{
+    move_clock(l);
+    if (newest(l)->bytes == 0 ||
+        (newest(l)->bytes < l->roll_at && l->last_us < l->roll_us))
+        return 0;
+    return begin_segment(l, e);
+}
+
+/* Puts the head of an event; *members is what follows it. Returns the head's length. */
+static size_t put_head(const struct eventlog *l, char head[EVENT_HEAD_MAX], uint64_t id,
+                       struct str object, struct str *members)
+{
+    size_t skip = 1, n = event_put_head(head, id, l->stamp);
+    while (object.p[skip] == ' ')
+        skip++;
+    if (object.p[skip] != '}')
+        head[n++] = ',';
+    *members = str_n(object.p + skip, object.n - 1 - skip);
+    return n;
+}
+
+/* Notes an event of so many bytes that ends at the offset `end` of the newest segment. */
+static void note_place(struct eventlog *l, uint64_t id, uint64_t end, size_t bytes)
+{
+    l->places[id % PLACES] = (struct event_place){
+        .id = id, .segment = newest(l)->first, .offset = end - bytes};
+}
+
+static void appended(struct eventlog *l)
+{
+    sync_written(l);
+    if (l->bytes > l->total_bytes)
+        retain(l);
+    if (!list_empty(&l->subs))
+        task_defer(l->loop, &l->wake);
+}
+
 uint64_t eventlog_append(struct eventlog *l, struct str object, struct err *e)
 {
     char gap[EVENT_HEAD_MAX + 192 + EVENT_SUM], head[EVENT_HEAD_MAX];
@@ -192,10 +242,7 @@ uint64_t eventlog_append(struct eventlog *l, struct str object, struct err *e)
     int n = 0;
     if (check_object(object, e) < 0)
         return 0;
-    move_clock(l);
-    if (newest(l)->bytes > 0 &&
-        (newest(l)->bytes >= l->roll_at || l->last_us >= l->roll_us) &&
-        begin_segment(l, e) < 0)
+    if (begin_event(l, e) < 0)
         return refuse(l);
     uint64_t id = l->next;
     if (l->refused > l->told) {
@@ -203,15 +250,10 @@ uint64_t eventlog_append(struct eventlog *l, struct str object, struct err *e)
         v[n++].iov_len = refused_line(l, gap, sizeof(gap));
         id++;
     }
-    size_t skip = 1;
-    while (object.p[skip] == ' ')
-        skip++;
+    struct str rest;
     v[n].iov_base = head;
-    v[n].iov_len = event_put_head(head, id, l->stamp);
-    if (object.p[skip] != '}')
-        head[v[n].iov_len++] = ',';
+    v[n].iov_len = put_head(l, head, id, object, &rest);
     uint32_t sum = crc_add(0, str_n(head, v[n].iov_len));
-    struct str rest = str_sub(object, skip, object.n - 1 - skip);
     event_put_sum(tail, crc_add(sum, rest));
     v[++n] = (struct iovec){(char *)(uintptr_t)rest.p, rest.n};
     v[++n] = (struct iovec){tail, sizeof(tail)};
@@ -222,17 +264,63 @@ uint64_t eventlog_append(struct eventlog *l, struct str object, struct err *e)
         return refuse(l);
     l->next = id + 1;
     size_t own = v[n].iov_len + v[n - 1].iov_len + v[n - 2].iov_len;
-    l->places[id % PLACES] = (struct event_place){
-        .id = id, .segment = newest(l)->first, .offset = newest(l)->bytes - own};
+    note_place(l, id, newest(l)->bytes, own);
     if (l->refused > l->told) {
         l->told = l->refused;
         counts_save(l);
     }
-    sync_written(l);
-    if (l->bytes > l->total_bytes)
-        retain(l);
-    if (!list_empty(&l->subs))
-        task_defer(l->loop, &l->wake);
+    appended(l);
+    return id;
+}
+
+/* ---- several at once ---- */
+
+/* Puts the whole line of an event, which has room for it. Returns its length. */
+static size_t put_line(const struct eventlog *l, char *out, uint64_t id,
+                       struct str object)
+{
+    struct str members;
+    size_t n = put_head(l, out, id, object, &members);
+    if (members.n > 0)
+        memcpy(out + n, members.p, members.n);
+    n += members.n;
+    event_put_sum(out + n, crc_add(0, str_n(out, n)));
+    return n + EVENT_SUM + 2;
+}
+
+/* Whether they are valid and fit the scratch memory, and no gap is to be written. */
+static bool may_join(const struct eventlog *l, const struct str *objects, unsigned n)
+{
+    size_t most = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (check_object(objects[i], NULL) < 0)
+            return false;
+        most += EVENT_HEAD_MAX + objects[i].n + EVENT_SUM + 2;
+    }
+    return n > 0 && most <= SCRATCH && l->refused == l->told;
+}
+
+uint64_t eventlog_append_all(struct eventlog *l, const struct str *objects, unsigned n)
+{
+    if (!may_join(l, objects, n) || begin_event(l, NULL) < 0)
+        return 0;
+    char *text = scratch_take();
+    uint64_t id = l->next, at = newest(l)->bytes;
+    size_t bytes = 0;
+    for (unsigned i = 0; i < n; i++) {
+        size_t line = put_line(l, text + bytes, id + i, objects[i]);
+        bytes += line;
+        note_place(l, id + i, at + bytes, line);
+    }
+    struct iovec v = {text, bytes};
+    bool written = put_bytes(l, &v, 1, bytes) == 0;
+    scratch_give(text);
+    if (!written) {
+        memset(l->places, 0, sizeof(l->places));
+        return 0;
+    }
+    l->next = id + n;
+    appended(l);
     return id;
 }
 

@@ -72,6 +72,14 @@ uint64_t eventlog_first(const struct eventlog *l);
  * later gap may report the same numbers again.
  */
 uint64_t eventlog_append(struct eventlog *l, struct str object, struct err *e);
+/*
+ * Appends n objects with one write and one timestamp, all of them or none. Returns the
+ * id of the first; those of the others follow it. Returns 0 if nothing was appended, and
+ * then no event counts as refused: the caller appends them one by one, which makes room
+ * where that is allowed, and reports what is wrong with each. It also returns 0 if they
+ * are more than 64 KiB, or if a gap must be written first.
+ */
+uint64_t eventlog_append_all(struct eventlog *l, const struct str *objects, unsigned n);
 
 /*
  * Readers have acknowledged all events up to and including this id: these are

@@ -30,6 +30,7 @@ static int64_t clock_shift_s;
 static int *syncs;           /* calls of fdatasync; shared with helpers, as is SLOW */
 #define SLOW (syncs[1])      /* they do not return */
 static long write_left = -1; /* bytes that the disk still takes; -1: all */
+static unsigned writes;      /* calls of pwritev */
 static bool truncate_fails, sync_fails;
 
 int clock_gettime(clockid_t id, struct timespec *t)
@@ -65,6 +66,7 @@ int ftruncate(int fd, off_t size)
 ssize_t pwritev(int fd, const struct iovec *v, int n, off_t at)
 {
     size_t all = 0;
+    writes++;
     if (write_left < 0)
         return syscall(SYS_pwritev, fd, v, n, (long)at, 0L);
     for (int i = 0; i < n && write_left > 0; i++) {
@@ -1013,7 +1015,133 @@ TEST(age)
     close_log(l);
 }
 
+/* ---- several at once ---- */
+
+enum { MANY = 64 };
+
+static char many_texts[MANY][256];
+static struct str many[MANY];
+
+/* Appends n events at once, each of which says its id. Returns the first id, or 0. */
+static uint64_t append_many(struct eventlog *l, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        int len = snprintf(many_texts[i], sizeof(many_texts[i]),
+                           "{\"k\":%llu,\"more\":\"%.*s\"}",
+                           (unsigned long long)eventlog_next(l) + i, (int)(i * 37 % 101),
+                           "mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm"
+                           "mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm");
+        many[i] = str_n(many_texts[i], (size_t)len);
+    }
+    return eventlog_append_all(l, many, n);
+}
+
+TEST(several_events_are_one_write)
+{
+    struct eventlog *l = open_log();
+    CHECK_INT(append_many(l, MANY), 1);
+    CHECK_INT(writes, 1);
+    CHECK_INT(eventlog_next(l), MANY + 1);
+    append_some(l, 3);
+    CHECK_INT(append_many(l, 1), 68);
+    many[0] = STR("{}");
+    many[1] = STR("{ }");
+    many[2] = STR("{  \"k\":71}");
+    CHECK_INT(eventlog_append_all(l, many, 3), 69);
+    CHECK_INT(writes, 6);
+    check_story(l, 1, 4096, "1..71");
+    check_story(l, 30, 1, "30..71");
+    for (uint64_t id = 1; id < eventlog_next(l); id++) { /* also by their places */
+        struct event_cursor c = {.next = id};
+        struct buf out = BUF_INIT(4096);
+        char head[40];
+        snprintf(head, sizeof(head), "{\"id\":%llu,", (unsigned long long)id);
+        CHECK_INT(eventlog_read(l, &c, &out, 1, NULL), 1);
+        CHECK(str_starts(buf_str(&out), str_of(head)));
+        buf_release(&out);
+    }
+    close_log(l);
+    check_reopened("1..71");
+}
+
+TEST(what_cannot_be_appended_at_once_leaves_nothing)
+{
+    static char big[60 << 10];
+    struct err e = ERR_INIT;
+    struct eventlog *l = open_log();
+    append_some(l, 3);
+    unsigned before = writes;
+    CHECK_INT(append_many(l, 0), 0);
+    append_many(l, 2);
+    CHECK_INT(eventlog_next(l), 6);
+    many[1] = STR("{\n}");
+    CHECK_INT(eventlog_append_all(l, many, 2), 0);
+    memset(big, 'x', sizeof(big));
+    memcpy(big, "{\"a\":\"", 6);
+    memcpy(big + sizeof(big) - 2, "\"}", 2);
+    many[1] = str_n(big, sizeof(big));
+    CHECK_INT(eventlog_append_all(l, many, 2), 6);
+    many[0] = many[1];
+    CHECK_INT(eventlog_append_all(l, many, 2), 0);
+    CHECK_INT(writes, before + 2);
+    write_left = 0;
+    CHECK_INT(append_more(l, 1, &e), 0);
+    write_left = -1;
+    CHECK_INT(append_many(l, 2), 0); /* the gap first */
+    append_some(l, 0);
+    CHECK_INT(eventlog_append(l, STR("{}"), &e), 9);
+    CHECK_INT(append_many(l, 2), 10);
+    check_story(l, 8, 4096, "8..8 refused(1..1) 9..11");
+    close_log(l);
+}
+
+TEST(several_events_fill_one_segment_after_another)
+{
+    struct eventlog *l = open_small(16384, 65536);
+    for (uint64_t first = 1; first < 3000; first += MANY)
+        CHECK_INT(append_many(l, MANY), first);
+    CHECK(segments() >= 3);
+    CHECK(eventlog_first(l) > 1000 && stored <= 65536 + MANY * 256);
+    uint64_t first = eventlog_first(l), next = eventlog_next(l);
+    close_log(l);
+    l = open_small(16384, 65536);
+    CHECK(eventlog_first(l) == first && eventlog_next(l) == next);
+    char want[100];
+    snprintf(want, sizeof(want), "%d..%d", (int)first, (int)next - 1);
+    check_story(l, first, 4096, want);
+    close_log(l);
+}
+
 /* ---- a full disk ---- */
+
+TEST(several_events_of_which_not_all_fit_leave_nothing)
+{
+    struct eventlog *l = open_log();
+    append_some(l, 3);
+    size_t size, now;
+    char *p = slurp(segment_path(1), &size);
+    for (long left = 0; left < 400; left++) {
+        write_left = left;
+        CHECK_INT(append_many(l, 4), 0);
+        char *q = slurp(segment_path(1), &now);
+        CHECK_INT(now, size);
+        CHECK(memcmp(p, q, size) == 0);
+        free(q);
+    }
+    CHECK_INT(eventlog_next(l), 4);
+    write_left = -1;
+    check_story(l, 1, 4096, "1..3"); /* none counts as refused */
+    CHECK_INT(append_many(l, 4), 4);
+    truncate_fails = true;
+    write_left = 150;
+    CHECK_INT(append_many(l, 4), 0);
+    write_left = -1;
+    CHECK_INT(append_many(l, 1), 8);
+    close_log(l); /* and the rest of the four is still there: a torn end */
+    truncate_fails = false;
+    check_reopened("1..8");
+    free(p);
+}
 
 TEST(a_write_that_stops_at_any_byte_leaves_nothing)
 {
