@@ -201,15 +201,10 @@ union json_slot {
     char bytes[64];
 };
 
-enum { SLOTS = 128 };
+enum { SLOTS = 512 }; /* for the messages that one turn takes from a connection */
 
 static union json_slot slots[SLOTS], *free_slot;
-/* Builds with sanitizers use none, so that these see each value by itself. */
-#ifdef OD_ASSERT
-static size_t slots_used = SLOTS;
-#else
-static size_t slots_used;
-#endif
+static size_t slots_used; /* slots from here on were never used, and have no page yet */
 
 /* An allocation of more than XALLOC_SMALL failed; cJSON does not report why it failed. */
 static bool no_memory;
@@ -221,7 +216,7 @@ static void *json_alloc(size_t n)
         free_slot = c->next;
         return c;
     }
-    if (n <= sizeof(union json_slot) && slots_used < SLOTS)
+    if (XALLOC_REUSE && n <= sizeof(union json_slot) && slots_used < SLOTS)
         return &slots[slots_used++];
     void *p = malloc(n);
     if (!p && n <= XALLOC_SMALL)

@@ -24,6 +24,16 @@ void xalloc_failed(size_t size) __attribute__((noreturn));
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
 
 /*
+ * Whether freed objects may be kept for the next user instead of malloc. Not with the
+ * address sanitizer, which then would not see their wrong use.
+ */
+#ifdef __SANITIZE_ADDRESS__
+enum { XALLOC_REUSE = 0 };
+#else
+enum { XALLOC_REUSE = 1 };
+#endif
+
+/*
  * For a large array on the stack that a read fills at once and that is used only as far
  * as it was filled: leaves out the zeroes that the compiler gives every other variable.
  */
