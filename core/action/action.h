@@ -70,6 +70,11 @@ struct action_kind {
     const char *name; /* as in {"action": NAME} */
     /* Starts at once, even if its session is busy or the sandbox is not ready. */
     bool at_once;
+    /*
+     * start ends it, does no harm if it is called again after a crash of the worker, and
+     * uses neither the log nor other actions. So its observation may wait for others.
+     */
+    bool brief;
     /* Waits for the earlier in_turn actions of its session; prepare may change that. */
     bool in_turn;
     /* Uses a front-end's names for members: prepare reads the whole message. */
@@ -177,6 +182,21 @@ struct action_taken {
  */
 int actions_do(struct actions *all, struct json *message, const char *source,
                struct action_taken *out, struct err *e);
+
+/* Sends many actions, one after another. Embedded in its owner. */
+struct action_sender {
+    /* The log has refused an action with this client_id, which may be empty. */
+    void (*refused)(struct action_sender *s, struct str client_id, const struct err *e);
+};
+/*
+ * The same, but the action may wait for those that follow it, so that one write puts all
+ * of them into the log. Returns 1 if it waits. actions_commit must then be called in the
+ * same handler, and before anything that follows the action is done.
+ */
+int actions_send(struct actions *all, struct json *message, struct action_sender *s,
+                 struct action_taken *out, struct err *e);
+/* Writes the actions that wait to the log and begins them. */
+void actions_commit(struct actions *all);
 /* Returns -1 and sets *e if the action has ended without an observation in the log. */
 int actions_check_end(const struct action_taken *t, struct err *e);
 

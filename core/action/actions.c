@@ -54,7 +54,8 @@ int action_check(const struct action_kind *k, const struct json *args, struct er
 struct action *action_new(struct actions *all, const struct action_kind *k,
                           struct json *message, struct str session)
 {
-    struct action *a = xnew(struct action);
+    struct action *a = all->nspares > 0 ? all->spares[--all->nspares]
+                                        : xnew(struct action);
     BUG_ON(session.n > ACTION_SESSION_MAX);
     ASSERT(json_is_object(message));
     *a = (struct action){.all = all,
@@ -78,9 +79,13 @@ void action_forget(struct action *a)
 static void action_free(void *p)
 {
     struct action *a = p;
+    struct actions *all = a->all;
     json_free(a->message);
     free(a->client_id);
-    free(a);
+    if (XALLOC_REUSE && all->nspares < GROUP_MAX)
+        all->spares[all->nspares++] = a;
+    else
+        free(a);
 }
 
 void action_discard(struct action *a)
@@ -145,6 +150,8 @@ static void begin(struct action *a)
 {
     list_del(&a->turn);
     a->begun = true;
+    if (!a->kind->brief)
+        group_write_ends(a->all);
     a->kind->start(a);
 }
 
@@ -191,6 +198,21 @@ static void tell_ended(struct actions *all, uint64_t cause, uint64_t end,
     }
 }
 
+/* Calls the watchers of a, whose observation is `end`, or was refused with e. */
+static void announce(const struct action *a, uint64_t end, const struct err *e)
+{
+    struct actions *all = a->all;
+    all->stats.observations += end > 0;
+    known_end(all, a->id, end ? end : a->id);
+    all->stats.pending--;
+    if (!end)
+        log_error("%s", e->text);
+    tell_ended(all, a->id, end, e);
+    wait_ended(all, a->id);
+    all->last_cause = a->id; /* set last: the ends of waits set it, too */
+    all->last_end = end;
+}
+
 /* Writes the observation of a, which has left the list, and calls the watchers. */
 static void write_end(struct action *a, const struct action_result *r)
 {
@@ -200,15 +222,23 @@ static void write_end(struct action *a, const struct action_result *r)
         all->stats.commands++;
         all->stats.command_ms += (uint64_t)(clock_ms() - a->since_ms);
     }
-    uint64_t end = log_end(all, a, r, &e);
-    known_end(all, a->id, end ? end : a->id);
-    all->stats.pending--;
-    if (!end)
-        log_error("%s", e.text);
-    tell_ended(all, a->id, end, &e);
-    wait_ended(all, a->id);
-    all->last_cause = a->id; /* set last: the ends of waits set it, too */
-    all->last_end = end;
+    group_write_ends(all); /* which may use the buffer of log_begin */
+    struct buf *b = log_begin(all, ANSWER_MAX);
+    all->stats.errors += log_put_end(b, a, r);
+    uint64_t end = log_append(all, b, &e);
+    log_done(all);
+    announce(a, end, &e);
+}
+
+void action_ended(struct action *a, uint64_t end, const struct err *e)
+{
+    struct actions *all = a->all;
+    announce(a, end, e);
+    task_defer(all->en->loop, &all->keep);
+    if (a == all->beginning) /* its kind has not returned yet */
+        loop_bury(all->en->loop, a, action_free);
+    else
+        action_free(a);
 }
 
 void action_end_as(struct action *a, const struct action_result *r)
@@ -217,6 +247,8 @@ void action_end_as(struct action *a, const struct action_result *r)
     BUG_ON(list_empty(&a->node)); /* once for each action */
     list_del(&a->node);
     list_del(&a->turn);
+    if (group_hold_end(a, r))
+        return;
     if (a->id && !a->repeats)
         write_end(a, r);
     if (a->id)

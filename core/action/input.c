@@ -321,8 +321,11 @@ static void start_resize(struct action *a)
 }
 
 /* A restart may repeat it, which does no harm. */
-const struct action_kind action_resize = {
-    .name = "resize", .at_once = true, .takes = &takes_resize, .start = start_resize};
+const struct action_kind action_resize = {.name = "resize",
+                                          .at_once = true,
+                                          .brief = true,
+                                          .takes = &takes_resize,
+                                          .start = start_resize};
 
 /* ---- cancel ---- */
 

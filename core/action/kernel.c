@@ -475,6 +475,7 @@ static void start_kernels(struct action *a)
 
 const struct action_kind action_kernels = {.name = "kernels",
                                            .at_once = true,
+                                           .brief = true,
                                            .takes = &takes_kernels,
                                            .gives = kernel_gives_kernels,
                                            .start = start_kernels};

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 
 enum {
-    ANSWER_MAX = 64 << 20, /* of an action, before it is cut to fit an event */
-    LINE_KEPT = 64 << 10   /* the memory of a longer line is given back */
+    LINE_KEPT = 64 << 10 /* the memory of a longer line is given back */
 };
 
 static const char secrets_key[] = "events/secrets";
@@ -32,21 +31,31 @@ void log_done(struct actions *all)
         buf_release(&all->line);
 }
 
-uint64_t log_append(struct actions *all, struct buf *object, struct err *e)
+int log_mask(struct actions *all, struct buf *object, struct err *e)
 {
     unsigned masked = actions_mask(all, object);
     if (masked && object->n > 1) {
         buf_truncate(object, object->n - 1);
         buf_addf(object, ",\"masked\":%u}", masked);
     }
-    uint64_t id = 0;
-    if (buf_full(object))
-        err_set(e, ERR_LIMIT, "the event is longer than %zu bytes", object->max);
-    else
-        id = eventlog_append(all->log, buf_str(object), e);
-    if (id == 0)
-        all->stats.refused++;
+    if (!buf_full(object))
+        return 0;
+    all->stats.refused++;
+    return err_set(e, ERR_LIMIT, "the event is longer than %zu bytes", object->max);
+}
+
+uint64_t log_write(struct actions *all, struct str object, struct err *e)
+{
+    ASSERT(all->joined.n == 0); /* they come first, by actions_commit */
+    group_write_ends(all);
+    uint64_t id = eventlog_append(all->log, object, e);
+    all->stats.refused += id == 0;
     return id;
+}
+
+uint64_t log_append(struct actions *all, struct buf *object, struct err *e)
+{
+    return log_mask(all, object, e) < 0 ? 0 : log_write(all, buf_str(object), e);
 }
 
 int actions_line(struct actions *all, uint64_t id, struct buf *out)
@@ -411,12 +420,10 @@ static void put_detail(struct buf *b, struct str body, int status)
     json_free(j);
 }
 
-uint64_t log_end(struct actions *all, const struct action *a,
-                 const struct action_result *r, struct err *e)
+bool log_put_end(struct buf *b, const struct action *a, const struct action_result *r)
 {
     static const struct str nobody = STR(
         "The caller of this action is gone; its work goes on");
-    struct buf *b = log_begin(all, ANSWER_MAX);
     bool failed = r->error || r->unheard || (r->status && r->status != 200);
     put_end_head(b, a, r);
     if (r->error)
@@ -426,14 +433,10 @@ uint64_t log_end(struct actions *all, const struct action *a,
     else if (failed)
         put_detail(b, r->body, r->status);
     else if (r->body.n > 0)
-        put_body(b, all, r->body);
+        put_body(b, a->all, r->body);
     else
         put_result(b, a, r);
-    all->stats.errors += failed;
-    uint64_t id = log_append(all, b, e);
-    all->stats.observations += id > 0;
-    log_done(all);
-    return id;
+    return failed;
 }
 
 /* ---- secrets ---- */

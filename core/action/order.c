@@ -147,17 +147,24 @@ static void cut_long(struct buf *b)
     json_free(copy);
 }
 
+/* Puts the line of an action, masked, into b. */
+static int put_order(struct buf *b, const struct action *a, bool must, struct err *e)
+{
+    if (put_action(b, a) < 0)
+        return err_set(e, ERR_LIMIT, "an action is at most %d bytes long",
+                       LIMIT_EVENT_MAX);
+    if (must)
+        cut_long(b);
+    return log_mask(a->all, b, e);
+}
+
 static uint64_t write_action(struct action *a, bool must, struct err *e)
 {
+    group_write_ends(a->all);
     struct buf *b = log_begin(a->all, must ? 16 << 20 : 2 * LIMIT_EVENT_MAX);
     uint64_t id = 0;
-    if (put_action(b, a) < 0) {
-        err_set(e, ERR_LIMIT, "an action is at most %d bytes long", LIMIT_EVENT_MAX);
-    } else {
-        if (must)
-            cut_long(b);
-        id = log_append(a->all, b, e);
-    }
+    if (put_order(b, a, must, e) == 0)
+        id = log_write(a->all, buf_str(b), e);
     log_done(a->all);
     return id;
 }
@@ -185,12 +192,15 @@ static void take_key(struct actions *all, char key[ACTION_KEY])
     memcpy(key, all->keys + --all->nkeys * (size_t)ACTION_KEY, ACTION_KEY);
 }
 
-/* Checks the arguments and makes the action. Takes message. Returns NULL and sets *e. */
-static struct action *checked(struct actions *all, struct json *message,
-                              const struct action_order *o, struct err *e)
+/*
+ * Checks the arguments and makes the action, of kind k. Takes message. Returns NULL and
+ * sets *e.
+ */
+static struct action *checked(struct actions *all, const struct action_kind *k,
+                              struct json *message, const struct action_order *o,
+                              struct err *e)
 {
     struct str name = json_str(message, "action", "");
-    const struct action_kind *k = o->kind ? o->kind : action_kind_of(message);
     int rc = 0;
     if (!k)
         rc = unknown_kind(name, e);
@@ -222,7 +232,8 @@ static struct action *checked(struct actions *all, struct json *message,
 struct action *action_open(struct actions *all, struct json *message,
                            const struct action_order *o, struct err *e)
 {
-    struct action *a = checked(all, message, o, e);
+    const struct action_kind *k = o->kind ? o->kind : action_kind_of(message);
+    struct action *a = checked(all, k, message, o, e);
     struct known *known = a && o->unique ? known_find(all, 'k', str_of(o->key)) : NULL;
     if (!a)
         return NULL;
@@ -293,6 +304,82 @@ int actions_do(struct actions *all, struct json *message, const char *source,
         action_forget(a);
     }
     return 0;
+}
+
+/* ---- many at once ---- */
+
+void order_go(struct action *a, uint64_t id)
+{
+    struct actions *all = a->all;
+    all->stats.actions++;
+    if (a->client_id)
+        a->known = known_add(all, 'c', str_of(a->client_id), id);
+    action_enter(a, id);
+    action_go(a);
+    if (list_empty(&a->node)) /* it has ended already */
+        action_forget(a);
+}
+
+void order_refused(struct action *a, const struct err *e)
+{
+    struct action_sender *s = a->all->sender;
+    s->refused(s, str_of(a->client_id ? a->client_id : ""), e);
+    action_discard(a);
+}
+
+/*
+ * Adds a to the group, or else writes it to the log and begins it. Returns as
+ * actions_send.
+ */
+static int join(struct action *a, struct action_taken *out, struct err *e)
+{
+    struct actions *all = a->all;
+    struct buf *b = log_begin(all, 2 * LIMIT_EVENT_MAX);
+    int rc = put_order(b, a, false, e);
+    bool joined = rc == 0 && group_add(all, a, buf_str(b));
+    log_done(all);
+    if (joined)
+        return 1;
+    if (rc == 0) { /* a long line is a group of its own */
+        actions_commit(all);
+        out->id = write_action(a, false, e);
+    }
+    if (!out->id) {
+        action_discard(a);
+        return -1;
+    }
+    order_go(a, out->id);
+    return 0;
+}
+
+/* Whether the action k must not be checked before those that wait have begun. */
+static bool follows(const struct actions *all, const struct action_kind *k,
+                    const struct json *message)
+{
+    return !k || k->foreign || all->joined.n == GROUP_MAX ||
+           all->stats.pending + all->joined.n >= ACTIONS_MAX ||
+           group_has(all, json_str(message, "client_id", ""));
+}
+
+int actions_send(struct actions *all, struct json *message, struct action_sender *s,
+                 struct action_taken *out, struct err *e)
+{
+    const struct action_kind *k = action_kind_of(message);
+    struct action_order o;
+    ASSERT(all->joined.n == 0 || all->sender == s);
+    all->sender = s;
+    if (follows(all, k, message))
+        actions_commit(all);
+    if (!k || k->foreign)
+        return actions_do(all, message, NULL, out, e);
+    *out = (struct action_taken){0};
+    int rc = take_order(all, message, &o, out, e);
+    if (rc != 0) {
+        json_free(message);
+        return rc < 0 ? -1 : 0;
+    }
+    struct action *a = checked(all, k, message, &o, e);
+    return a ? join(a, out, e) : -1;
 }
 
 int actions_check_end(const struct action_taken *t, struct err *e)

@@ -4,6 +4,7 @@
  *
  *   actions.c   the table of kinds; the life of an action: turns, ends, restart
  *   order.c     what a peer sends, as an action in the log
+ *   group.c     many actions at once, with one write to the log
  *   log.c       the log: what is written to it, found in it, kept next to it
  *   line.c      the beginning of an event's line; secrets
  *   describe.c  every action with its parameters, for help and schemas
@@ -41,9 +42,20 @@ enum {
     SECRETS_BYTES = LIMIT_BLOB_MAX -
                     256,   /* of all as JSON: they fit in one entry at the keeper */
     CUT_STRING = 64 << 10, /* a longer string of an event that is too long is cut */
+    ANSWER_MAX = 64 << 20, /* an answer to an action, before it is cut to fit an event */
     BATCH = 64 << 10,      /* of events read at once */
     STORE_EVERY = 64,      /* events between two lists of unfinished actions */
-    KEYS_DRAWN = 32        /* random keys at once */
+    KEYS_DRAWN = 32,       /* random keys at once */
+    GROUP_MAX = 32,        /* actions that are written to the log at once */
+    GROUP_BYTES = 16 << 10 /* and of their lines; heads and sums have 3 KiB more */
+};
+
+/* Lines that wait to be written to the log at once (group.c). */
+struct group {
+    struct buf text; /* one line after another */
+    unsigned n;
+    struct action *a[GROUP_MAX]; /* owned until the line is written */
+    size_t end[GROUP_MAX];       /* of the line, in text */
 };
 
 /* An action that a repeated request finds: by its client_id, or the key of its body. */
@@ -90,8 +102,15 @@ struct actions {
     uint64_t stored;               /* the next id at the time they were stored */
     uint64_t last_cause, last_end; /* the newest observation */
     struct actions_stats stats;
-    struct buf kept; /* events/open, between load and start */
-    struct buf line; /* see log_begin */
+    struct buf kept;     /* events/open, between load and start */
+    struct buf line;     /* see log_begin */
+    struct group joined; /* actions that are not in the log yet */
+    struct group ended;  /* observations of actions that have left the list */
+    /* Of a group, while its kind's start is called; or NULL. */
+    struct action *beginning;
+    struct action_sender *sender;     /* of joined; borrowed */
+    struct action *spares[GROUP_MAX]; /* owned: memory of the next actions */
+    unsigned nspares;
     char keys[KEYS_DRAWN * ACTION_KEY + 1]; /* of the next actions: the last one first */
     unsigned nkeys;
 };
@@ -107,6 +126,20 @@ void event_shorten(struct json *j, size_t most);
 
 /* Passes the result r of the action id to its follower, if it has one. */
 void cell_follower_end(struct actions *all, uint64_t id, const struct action_result *r);
+
+/* ---- group.c ---- */
+
+/* Adds an opened action with its line to the group. Returns false if there is no room. */
+bool group_add(struct actions *all, struct action *a, struct str line);
+/* Returns whether an action of the group has this client_id. */
+bool group_has(const struct actions *all, struct str client_id);
+/*
+ * Takes a, which ends, with its observation, if that may wait for others. Returns false
+ * if it must be written now.
+ */
+bool group_hold_end(struct action *a, const struct action_result *r);
+/* Writes the observations that wait, and calls action_ended for each. */
+void group_write_ends(struct actions *all);
 
 /* ---- input.c ---- */
 
@@ -125,6 +158,9 @@ struct buf *log_begin(struct actions *all, size_t max);
 void log_done(struct actions *all);
 /* Masks and appends an event. Returns its id; 0 and sets *e if there is no room. */
 uint64_t log_append(struct actions *all, struct buf *object, struct err *e);
+/* The two parts of it: log_mask returns -1 and sets *e if the event is too long. */
+int log_mask(struct actions *all, struct buf *object, struct err *e);
+uint64_t log_write(struct actions *all, struct str object, struct err *e);
 /* Calls fn for each line whose id is at least `from` and less than `to`. */
 void log_each(struct actions *all, uint64_t from, uint64_t to,
               void (*fn)(void *arg, struct str line), void *arg);
@@ -138,12 +174,8 @@ bool log_is_source(struct str name);
  * Length and sum replace a text. Returns the number of bytes removed.
  */
 size_t log_hide(const struct actions *all, struct json *j);
-/*
- * Writes the observation of a. Returns the id of its event; 0 and sets *e if the log has
- * no room.
- */
-uint64_t log_end(struct actions *all, const struct action *a,
-                 const struct action_result *r, struct err *e);
+/* Puts the observation of a, not masked, into b. Returns whether the action failed. */
+bool log_put_end(struct buf *b, const struct action *a, const struct action_result *r);
 /*
  * Find and add an action by its kind, 'c' with a client_id or 'k' with a key. Adding
  * drops the action that had the name before, or the oldest if there are too many.
@@ -157,6 +189,10 @@ void secrets_load(struct actions *all);
 
 /* ---- order.c ---- */
 
+/* Begins an opened action that is in the log as id. */
+void order_go(struct action *a, uint64_t id);
+/* Frees one that the log refused, and reports it to the sender. */
+void order_refused(struct action *a, const struct err *e);
 /* Restores an unfinished action of the previous worker from its line in the log. */
 void order_again(struct actions *all, uint64_t id, bool new_server);
 
@@ -175,6 +211,11 @@ void action_discard(struct action *a);
 void action_forget(struct action *a);
 /* Adds the action to the list, now that its id is known. */
 void action_enter(struct action *a, uint64_t id);
+/*
+ * Called when the observation of a, which has left the list, is in the log as `end`; 0:
+ * the log refused it, with e. Calls the watchers and frees a.
+ */
+void action_ended(struct action *a, uint64_t end, const struct err *e);
 /* Continues an action of the previous worker, as its kind decides. */
 void action_resume(struct action *a);
 /* Begins actions whose turn it is. */

@@ -165,6 +165,8 @@ static void configure(struct engine *en, const struct json *options)
     map_init(&all->ends);
     map_init(&all->places);
     buf_init(&all->batch, LIMIT_EVENT_MAX + 2 * BATCH);
+    buf_init(&all->joined.text, GROUP_BYTES);
+    buf_init(&all->ended.text, GROUP_BYTES);
     task_init(&all->keep, on_keep);
     task_init(&all->turn, on_turn);
     for (struct json *v = json_first(json_get(o, "secrets")); v; v = json_next(v))

@@ -103,7 +103,8 @@ static void on_close(struct ws *w, int code, struct str reason)
     wake(k);
 }
 
-static const struct ws_events ws_calls = {on_message, on_room, on_close};
+static const struct ws_events ws_calls = {
+    .on_message = on_message, .on_room = on_room, .on_close = on_close};
 
 void cdp_link_write(struct cdp *c)
 {

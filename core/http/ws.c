@@ -262,8 +262,10 @@ static void tell(struct ws *w, struct str message)
 {
     bool text = w->opcode == TEXT;
     w->opcode = 0;
-    if (w->state == OPEN)
-        w->ev->on_message(w, text, message);
+    if (w->state != OPEN)
+        return;
+    w->told = true;
+    w->ev->on_message(w, text, message);
 }
 
 static void tell_collected(struct ws *w)
@@ -391,6 +393,10 @@ static void take_all(struct ws *w)
         ;
     if (w->state == LEAVING)
         buf_reset(&w->s.in);
+    bool told = w->told;
+    w->told = false;
+    if (told && w->state != CLOSED && w->ev->on_taken)
+        w->ev->on_taken(w);
 }
 
 /* ---- the stream's and the loop's calls ---- */

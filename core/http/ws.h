@@ -67,6 +67,8 @@ struct ws_events {
      * (WS_NO_CODE if it gave none), ours if the peer broke the protocol, or WS_LOST.
      */
     void (*on_close)(struct ws *w, int code, struct str reason);
+    /* After on_message, when all messages that were read were passed on. May be NULL. */
+    void (*on_taken)(struct ws *w);
 };
 
 struct ws {
@@ -84,7 +86,7 @@ struct ws {
     int code;              /* of on_close */
     uint8_t state, opcode; /* of the message in the making; 0: none */
     uint8_t mask[4];       /* turned to the next payload byte */
-    bool fin, paused, again, refused, behind, pong_due;
+    bool fin, paused, again, refused, behind, pong_due, told;
     uint8_t note_n, keys_n;
     char note[WS_CONTROL_MAX]; /* open: the ping to answer; later: the reason */
     uint8_t keys[64];          /* random bytes for masks (client) */

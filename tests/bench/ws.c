@@ -40,7 +40,8 @@ static void on_close(struct ws *w, int code, struct str reason)
 
 static void serve(int fd)
 {
-    static const struct ws_events events = {on_message, NULL, on_close};
+    static const struct ws_events events = {.on_message = on_message,
+                                            .on_close = on_close};
     static const struct stream_events nothing;
     struct ws_opts opts = {.role = WS_SERVER, .message_max = 16 << 20};
     struct stream s;

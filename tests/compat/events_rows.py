@@ -5,6 +5,8 @@ import asyncio
 import contextlib
 import json
 import os
+import random
+import signal
 import socket
 import subprocess
 import sys
@@ -988,6 +990,110 @@ async def _(case):
         await peer.say(ack=2)
         await peer.run("echo on")
         same(peer.other[1:], [])
+
+
+# ---- many at once
+
+
+@contextlib.contextmanager
+def stopped(case):
+    """What is sent meanwhile is read at once by the worker."""
+    worker = wait_for(case.worker, "there is a worker")
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(worker, signal.SIGCONT)
+
+
+async def send_many(case, peer, names, more=None):
+    """With each third name an action that takes effect once, else one that ends at once."""
+    path = os.path.join(case.dir, "once")
+    with stopped(case):
+        for name in names:
+            if int(name[1:]) % 3:
+                message = {"action": "resize", "args": {"rows": 40, "cols": 100}, **(more or {})}
+            else:
+                message = {"action": "run", "args": {
+                    "command": f"echo {name} >>{path}", "until": "end"}}
+            await peer.say(client_id=name, **message)
+
+
+@row("actions that are sent at once are in the order in which they were sent")
+@asynchronous
+async def _(case):
+    names = [f"c{i}" for i in range(150)]
+    run(case, "true")
+    async with Peer(case, since=2) as peer:
+        await send_many(case, peer, names)
+        await peer.say(action="fly")
+        ended = set()
+        while len(ended) < len(names):
+            ended.add((await peer.until(lambda e: "cause" in e))["client_id"])
+    actions = [e["client_id"] for e in peer.events.values() if "action" in e]
+    ends = [e["client_id"] for e in peer.events.values()
+            if e.get("observation") == "resize"]
+    same(actions, names)
+    same(ends, [name for name in names if int(name[1:]) % 3])
+    with open(os.path.join(case.dir, "once"), encoding="ascii") as file:
+        same(file.read().split(), names[::3])
+    same([e["error"]["code"] for e in peer.other if "error" in e], ["INVALID"])
+
+
+@row("each of many actions is done once, however often the worker is killed meanwhile")
+@asynchronous
+async def _(case):
+    names, ended = [f"c{i}" for i in range(90)], set()
+    run(case, "true")
+    for attempt in range(12):
+        with contextlib.suppress(websockets.ConnectionClosed, OSError):
+            async with Peer(case, since=2) as peer:
+                await send_many(case, peer, [name for name in names if name not in ended])
+                if attempt < 11:
+                    await asyncio.sleep(random.random() * 0.01)
+                    case.kill_worker()
+                while len(ended) < len(names):
+                    ended.add((await peer.until(lambda e: "cause" in e))["client_id"])
+    same(sorted(ended), sorted(names))
+    with open(os.path.join(case.dir, "once"), encoding="ascii") as file:
+        same(sorted(file.read().split()), sorted(names[::3]))
+    async with Peer(case, since=2) as peer:
+        last = (await peer.next())["hello"]["next"] - 1
+        await peer.until(lambda e: e.get("id") == last)
+    for kind in ("action", "cause"):
+        found = [e["client_id"] for e in peer.events.values() if kind in e]
+        same(sorted(found), sorted(names), kind)
+
+
+@row("a disk that fills refuses each of many actions that has no room", state=SMALL_STATE)
+@asynchronous
+async def _(case):
+    filler, names = case.env["OD_STATE_DIR"] + "/filler", [f"c{i}" for i in range(1, 300, 3)]
+    async with Peer(case, since=0) as peer:
+        await peer.run(f"head -c 100m /dev/zero >{filler} 2>/dev/null; true")
+        await peer.run(f"truncate -s -40k {filler}")
+        await send_many(case, peer, names, {"note": "x" * 1000})
+        ends, refused = [], []
+        while len(ends) + len(refused) < len(names):
+            message = await peer.until(lambda e: "error" in e or "cause" in e)
+            (refused if "error" in message else ends).append(message)
+        holds(10 < len(refused) < len(names), len(refused), "of", len(names), "were refused")
+        unseen = [e["cause"] for e in refused if "cause" in e]  # observations without room
+        while unseen and max(unseen) > peer.last:
+            await peer.next()
+        seen = [e.get("client_id") or peer.events[e["cause"]]["client_id"] for e in ends + refused]
+        same(sorted(seen), sorted(names))
+        same({e["error"]["code"] for e in refused}, {"LIMIT"})
+        has(refused[0]["error"]["message"], "free some space")
+        body = {"action": {"action": "run", "args": {"command": f"rm {filler}"}}}
+        status, answer = await asyncio.to_thread(request, case, "/execute_action", body)
+        same(status, 200, answer)
+        await peer.act("run", client_id="last", command="echo room")
+        same((await peer.until(lambda e: e.get("client_id") == "last" and "cause" in e))["content"],
+             "room")
+        gaps = [e for e in peer.events.values() if e.get("observation") == "gap"]
+        holds(gaps and gaps[-1]["extras"]["reason"] == "refused", gaps)
+        holds(sum(e["extras"]["count"] for e in gaps) >= len(refused), gaps)
 
 
 # ---- what is short

@@ -33,7 +33,7 @@ static void on_close(struct ws *w, int code, struct str reason)
     BUG_ON(buf_addf(told, "C%d:", code) < 0 || buf_adds(told, reason) < 0);
 }
 
-static const struct ws_events events = {on_message, NULL, on_close};
+static const struct ws_events events = {.on_message = on_message, .on_close = on_close};
 
 /* What the peer would read. */
 static void drain(int fd, struct buf *heard)

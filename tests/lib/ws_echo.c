@@ -109,7 +109,8 @@ static void on_close(struct ws *w, int code, struct str reason)
     bury(container_of(w, struct peer, ws));
 }
 
-static const struct ws_events ws_calls = {on_message, on_room, on_close};
+static const struct ws_events ws_calls = {
+    .on_message = on_message, .on_room = on_room, .on_close = on_close};
 
 /* ---- server ---- */
 

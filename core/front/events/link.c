@@ -39,6 +39,7 @@ static void link_end(struct events_link *k)
 {
     if (k->over)
         return;
+    actions_commit(k->ev->actions);
     k->over = true;
     flows_close(k);
     list_del(&k->node);
@@ -401,7 +402,7 @@ static int take_action(struct events_link *k, struct json **message, struct str 
     if (k->right == RIGHT_VIEW)
         return err_set(e, ERR_DENIED, "this API key may follow events, not send actions");
     *message = NULL;
-    if (actions_do(k->ev->actions, m, NULL, &t, e) < 0)
+    if (actions_send(k->ev->actions, m, &k->sender, &t, e) < 0)
         return -1;
     return t.again ? say_known(k, &t, client_id, e) : 0;
 }
@@ -433,6 +434,8 @@ static int take_object(struct events_link *k, struct json **message, struct str 
                        struct err *e)
 {
     const struct json *m = *message;
+    if (!json_has(m, "action"))
+        actions_commit(k->ev->actions);
     if (!json_is_object(m))
         return err_set(e, ERR_INVALID, "a message is a JSON object");
     if (json_has(m, "api_key") || json_has(m, "page"))
@@ -476,6 +479,23 @@ static void on_message(struct ws *w, bool text, struct str message)
     json_free(m);
 }
 
+static void on_taken(struct ws *w)
+{
+    actions_commit(container_of(w, struct events_link, ws)->ev->actions);
+}
+
+/* The log has refused an action that was sent with others. */
+static void on_refused(struct action_sender *s, struct str client_id, const struct err *e)
+{
+    struct events_link *k = container_of(s, struct events_link, sender);
+    struct buf id = BUF_INIT(ACTION_CLIENT_MAX * 8);
+    if (client_id.n > 0)
+        json_quote(&id, client_id);
+    say_error(k, e, buf_str(&id));
+    tell_since(k, 0, e);
+    buf_release(&id);
+}
+
 static void on_room(struct ws *w)
 {
     there_is_room(container_of(w, struct events_link, ws));
@@ -491,7 +511,10 @@ static void on_close(struct ws *w, int code, struct str reason)
         fn(arg, code, reason);
 }
 
-static const struct ws_events ws_calls = {on_message, on_room, on_close};
+static const struct ws_events ws_calls = {.on_message = on_message,
+                                          .on_room = on_room,
+                                          .on_close = on_close,
+                                          .on_taken = on_taken};
 
 /* ---- life ---- */
 
@@ -513,6 +536,7 @@ static struct events_link *link_new(struct events *ev, const struct events_link_
     k->on_gone = o->on_gone;
     k->arg = o->arg;
     k->sub.wake = on_wake;
+    k->sender.refused = on_refused;
     list_init(&k->sub.node);
     list_init(&k->flows);
     task_init(&k->pump, on_pump);

@@ -62,6 +62,7 @@ struct events_link {
     struct list node;
     struct events *ev;
     struct event_sub sub;
+    struct action_sender sender;
     struct ws ws;    /* or */
     struct req *req; /* an event stream over HTTP: borrowed; NULL: a WebSocket */
     struct buf rest; /* the part of an event stream that had no room */

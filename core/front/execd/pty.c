@@ -410,7 +410,8 @@ static void on_nobody(struct stream *s, int errnum)
 
 static void attach(struct req *r, struct execd_pty *p, const char *accept)
 {
-    static const struct ws_events events = {on_message, on_room, on_close};
+    static const struct ws_events events = {
+        .on_message = on_message, .on_room = on_room, .on_close = on_close};
     static const struct ws_opts opts = {.role = WS_SERVER, .message_max = MESSAGE_MAX};
     static const struct stream_events no_calls = {.on_data = on_nothing,
                                                   .on_end = on_nobody};

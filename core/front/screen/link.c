@@ -371,7 +371,8 @@ static void on_close(struct ws *w, int code, struct str reason)
     wire_end(container_of(w, struct screen_wire, ws), code != WS_NORMAL);
 }
 
-static const struct ws_events ws_calls = {on_message, on_room, on_close};
+static const struct ws_events ws_calls = {
+    .on_message = on_message, .on_room = on_room, .on_close = on_close};
 
 /* ---- life ---- */
 

@@ -502,7 +502,8 @@ void viewer_open(struct terminal *t, struct req *r)
 {
     static const char *const protocols[] = {"od.terminal.v1", NULL};
     static const struct stream_events no_calls = {.on_data = no_data, .on_end = no_end};
-    static const struct ws_events events = {on_message, on_room, on_close};
+    static const struct ws_events events = {
+        .on_message = on_message, .on_room = on_room, .on_close = on_close};
     static const struct ws_opts opts = {.role = WS_SERVER, .message_max = FIRST_MAX};
     struct str session = req_param(r, "session");
     char accept[WS_ACCEPT_SIZE];

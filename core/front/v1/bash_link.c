@@ -255,7 +255,8 @@ static void on_message(struct ws *w, bool text, struct str message)
     json_free(m);
 }
 
-static const struct ws_events ws_calls = {on_message, on_room, on_close};
+static const struct ws_events ws_calls = {
+    .on_message = on_message, .on_room = on_room, .on_close = on_close};
 
 /* ---- the handshake ---- */
 

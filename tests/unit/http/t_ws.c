@@ -26,7 +26,8 @@ static struct near {
     struct buf log; /* "T:hello B#70000 room C1000:bye" */
     int closes;
     bool pause_on_message, release_on_message, close_on_message, echo;
-    bool release_on_room, send_on_room;
+    bool release_on_room, send_on_room, tell_taken;
+    unsigned taken;
 } near;
 
 /* The other side: a descriptor. */
@@ -100,7 +101,19 @@ static void on_close(struct ws *w, int code, struct str reason)
     word(&near.log, what, reason);
 }
 
-static const struct ws_events events = {on_message, on_room, on_close};
+static void on_taken(struct ws *w)
+{
+    CHECK_INT(near.closes, 0);
+    CHECK(w == &near.w);
+    near.taken++;
+    if (near.tell_taken)
+        word(&near.log, "taken", STR(""));
+}
+
+static const struct ws_events events = {.on_message = on_message,
+                                        .on_room = on_room,
+                                        .on_close = on_close,
+                                        .on_taken = on_taken};
 
 /* ---- turns of the loop ---- */
 
@@ -1189,6 +1202,31 @@ TEST(a_close_of_ours_ends_a_pause)
     finish();
 }
 
+TEST(the_end_of_what_was_read_is_told_once)
+{
+    struct buf b = BUF_INIT(10000);
+    open_ws(WS_SERVER);
+    near.tell_taken = true;
+    add_frame(&b, FIN | TEXT, true, STR("one"));
+    add_frame(&b, FIN | PING, true, STR(""));
+    add_frame(&b, FIN | TEXT, true, STR("two"));
+    size_t whole = b.n;
+    add_frame(&b, FIN | TEXT, true, STR("three"));
+    say(str_n(b.p, b.n - 2), 10000);
+    CHECK_STR(buf_z(&near.log), "T:one T:two taken:");
+    say(str_n(b.p + b.n - 2, 2), 10000);
+    CHECK_STR(buf_z(&near.log), "T:one T:two taken: T:three taken:");
+    buf_truncate(&b, whole);
+    buf_consume(&b, whole - 9); /* two */
+    add_frame(&b, FIN | CLOSE, true, STR("\x03\xe8"));
+    say(buf_str(&b), 10000);
+    shutdown(far.fd, SHUT_WR);
+    turn();
+    CHECK(str_ends(buf_str(&near.log), STR("T:three taken: T:two taken: C1000:")));
+    finish();
+    buf_release(&b);
+}
+
 TEST(nothing_is_told_after_a_release_in_a_message)
 {
     static const size_t sizes[] = {5, 5000};
@@ -1202,6 +1240,7 @@ TEST(nothing_is_told_after_a_release_in_a_message)
         turn();
         turn();
         CHECK_STR(buf_z(&near.log), i == 0 ? "B:abcde" : "B#5000");
+        CHECK_INT(near.taken, 0);
         finish();
         buf_release(&b);
     }
