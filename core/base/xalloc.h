@@ -24,10 +24,10 @@ void xalloc_failed(size_t size) __attribute__((noreturn));
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
 
 /*
- * Whether freed objects may be kept for the next user instead of malloc. Not with the
- * address sanitizer, which then would not see their wrong use.
+ * Whether freed objects may be kept for the next user instead of malloc. Not in builds
+ * with sanitizers, which then would not see their wrong use.
  */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef OD_ASSERT
 enum { XALLOC_REUSE = 0 };
 #else
 enum { XALLOC_REUSE = 1 };
