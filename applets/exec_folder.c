@@ -78,14 +78,11 @@ static void on_here_done(void *arg, struct str result, const struct err *e)
     } else if (c->link.put) {
         c->whole = true;
         httpc_put_end(&c->link.http);
-    } else if (!c->whole) {
-        err_set(&c->link.e, ERR_IO, "the archive of %.200s ended before its answer",
-                c->link.far);
-        copy_fail(&c->link);
     } else {
         c->files = json_int(j, "files", 0);
         c->bytes = json_int(j, "bytes", 0);
-        copy_stop(&c->link);
+        if (c->whole) /* an archive has an end of its own: the answer's may come later */
+            copy_stop(&c->link);
     }
     json_free(j);
 }
@@ -240,6 +237,8 @@ static void moved(struct folder_copy *c, const struct json *j)
         c->whole = true;
         if (c->f)
             fileact_end_input(c->f);
+        else
+            copy_stop(l);
     } else if (!c->whole || !json_is_number(json_get(j, "files"))) {
         copy_is_odd(l);
     } else {
