@@ -201,7 +201,7 @@ union json_slot {
     char bytes[64];
 };
 
-enum { SLOTS = 512 }; /* for the messages that one turn takes from a connection */
+enum { SLOTS = 256 }; /* for the messages that one turn takes from a connection */
 
 static union json_slot slots[SLOTS], *free_slot;
 static size_t slots_used; /* slots from here on were never used, and have no page yet */

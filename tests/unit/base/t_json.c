@@ -377,30 +377,48 @@ TEST(quoting_any_bytes_gives_their_repair)
     }
 }
 
-/* More values than there are cells for them, freed in another order. */
-TEST(many_trees_live_at_once)
+/* ---- memory ---- */
+
+/* A list of n short strings, some of which are longer than a slot of json.c. */
+static struct json *strings(unsigned n)
 {
-    enum { TREES = 60 };
-    struct json *tree[TREES];
-    char name[16];
-    for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < TREES; i++) {
-            tree[i] = json_object();
-            for (int k = 0; k < 5; k++) {
-                snprintf(name, sizeof(name), "member-%d", k);
-                json_put_int(tree[i], name, i * 10 + k);
-            }
-            json_put_z(tree[i], "text",
-                       i % 2 ? "short"
-                             : "a string that is longer than the small pieces of memory "
-                               "that values usually take");
-        }
-        for (int i = 0; i < TREES; i++) {
-            int at = i * 7 % TREES;
-            CHECK_INT(json_int(tree[at], "member-4", -1), at * 10 + 4);
-            CHECK_INT(json_str(tree[at], "text", "").n > 5, at % 2 == 0);
-            json_free(tree[at]);
-        }
+    struct buf b = BUF_INIT(1 << 20);
+    struct err e = ERR_INIT;
+    buf_addc(&b, '[');
+    for (unsigned i = 0; i < n; i++)
+        buf_addf(&b, "%s\"%0*u\"", i ? "," : "", (int)(i % 130), i);
+    buf_addc(&b, ']');
+    struct json *j = json_parse(buf_str(&b), &e);
+    CHECK(j);
+    buf_release(&b);
+    return j;
+}
+
+static void check_strings(const struct json *j, unsigned n)
+{
+    unsigned i = 0;
+    char want[140];
+    for (const struct json *v = json_first(j); v; v = json_next(v), i++) {
+        snprintf(want, sizeof(want), "%0*u", (int)(i % 130), i);
+        CHECK_STR(json_str_value(v, "").p, want);
+    }
+    CHECK_INT(i, n);
+}
+
+TEST(trees_that_live_at_once_share_no_memory)
+{
+    struct json *trees[50] = {0};
+    for (unsigned round = 0; round < 500; round++) {
+        unsigned at = round * 7 % 50, n = round % 3 ? round % 13 : 300;
+        if (trees[at])
+            check_strings(trees[at], (unsigned)json_count(trees[at]));
+        json_free(trees[at]);
+        trees[at] = strings(n);
+        check_strings(trees[at], n);
+    }
+    for (unsigned i = 0; i < 50; i++) {
+        check_strings(trees[i], (unsigned)json_count(trees[i]));
+        json_free(trees[i]);
     }
 }
 
