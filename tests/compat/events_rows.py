@@ -1045,11 +1045,11 @@ async def _(case):
 async def _(case):
     names, ended = [f"c{i}" for i in range(90)], set()
     run(case, "true")
-    for attempt in range(12):
+    for attempt in range(4):
         with contextlib.suppress(websockets.ConnectionClosed, OSError):
             async with Peer(case, since=2) as peer:
                 await send_many(case, peer, [name for name in names if name not in ended])
-                if attempt < 11:
+                if attempt < 3:
                     await asyncio.sleep(random.random() * 0.01)
                     case.kill_worker()
                 while len(ended) < len(names):
