@@ -137,6 +137,7 @@ void session_input_begins(struct session *s)
 {
     s->input.partial = 0;
     s->input.interrupt = false;
+    timer_stop(&s->input.interrupts);
 }
 
 void session_feed_early(struct session *s)
@@ -152,9 +153,6 @@ void session_feed_early(struct session *s)
     buf_release(&early);
     if (s->input.feeding == FEED_EOF)
         hold_close_input(&s->input.feed);
-    if (s->input.interrupt)
-        session_signal_group(s, session_in_front(s), SIGINT);
-    s->input.interrupt = false;
 }
 
 enum { LOOK_BACK = 4 << 20 };
@@ -314,6 +312,24 @@ void session_signal_group(struct session *s, pid_t group, int sig)
     hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
 }
 
+static void on_interrupt(struct timer *t)
+{
+    struct session *s = container_of(t, struct session, input.interrupts);
+    if (s->input.interrupt && s->state == SESSION_RUNNING && !s->cmd.ended)
+        session_signal_group(s, session_in_front(s), SIGINT);
+    s->input.interrupt = false;
+}
+
+/*
+ * At its start mark a shell is about to start a program: it would take a signal that
+ * comes then as for the program, which does not get it.
+ */
+void session_interrupt_early(struct session *s)
+{
+    if (s->input.interrupt)
+        timer_begin(s->en->loop, &s->input.interrupts, INTERRUPT_MS, on_interrupt);
+}
+
 int session_signal(struct session *s, int sig, uint64_t seq, struct err *e)
 {
     if (seq && (seq != s->cmd.seq || s->cmd.ended))
@@ -322,7 +338,7 @@ int session_signal(struct session *s, int sig, uint64_t seq, struct err *e)
     if (!session_busy(s) || !(s->proc.r.flags & KEEP_P_STARTED))
         return err_set(e, ERR_NOTFOUND, "nothing runs in session %s", s->name);
     engine_touch(s->en);
-    if (sig == SIGINT && s->state == SESSION_TYPED) { /* now it would hit another one */
+    if (sig == SIGINT && s->state == SESSION_TYPED) { /* it would hit another one now */
         s->input.interrupt = true;
         session_save(s);
         return 0;

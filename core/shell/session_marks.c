@@ -40,6 +40,7 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
     if (s->tty.attached)
         session_set_echo(s);
     session_feed_early(s);
+    session_interrupt_early(s);
     struct list *it, *tmp;
     list_each (it, tmp, &s->run.waiters) {
         struct op *op = list_entry(it, struct op, node);

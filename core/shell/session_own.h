@@ -25,6 +25,7 @@ enum {
     ENV_AFTER_MS = 50,
     EARLY_MAX = 64 << 10,
     PROMPT_WAIT_MS = 200,    /* for what the shell says it dropped */
+    INTERRUPT_MS = 20, /* for the shell to put a program that it starts in front */
     STORED_PARTS = 16, /* the state is stored after each such part of a spool */
     RECORDS_MAX = 48 << 10,  /* bytes of the file r; then it is emptied when idle */
     RECORDS_MORE = 16 << 10, /* reserved for records that come before that */
@@ -221,7 +222,8 @@ struct session_input {
     size_t partial;   /* bytes of input since its last newline */
     struct buf early; /* owned; input for a command that has not begun */
     char early_for[LIMIT_ID + 1]; /* the id of that command */
-    bool interrupt;   /* such a command is to be interrupted when it begins */
+    bool interrupt;   /* such a command is to be interrupted when it has begun */
+    struct timer interrupts; /* INTERRUPT_MS after that */
 };
 
 /* Does the command wait for input? */
@@ -420,8 +422,10 @@ int session_open_feed(struct session *s, struct err *e);
 void session_resume_feed(struct session *s, uint64_t id, bool eof);
 void session_forget_feed(struct session *s);
 void session_input_begins(struct session *s); /* for the command that is typed now */
-/* The command began: types the input that came for it before, and interrupts it. */
+/* The command began: types the input that came for it before. */
 void session_feed_early(struct session *s);
+/* The command began: interrupts it soon, if that was asked for before. */
+void session_interrupt_early(struct session *s);
 
 /* session_command.c */
 void session_new_command(struct session *s, const struct op *op);

@@ -249,6 +249,8 @@ void session_resume(struct engine *en, struct str name, struct str state)
         session_say(s, LINE_SOURCE);
     if (s->state == SESSION_TYPED)
         session_limit_typed(s);
+    if (s->state == SESSION_RUNNING)
+        session_interrupt_early(s);
     /* People who were attached come back by themselves. */
     if (s->tty.attached && s->state != SESSION_STARTING)
         session_attach_mode(s, false);
