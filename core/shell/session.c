@@ -341,7 +341,8 @@ void session_free(struct session *s)
     session_abandon_command(s);
     struct timer *timers[] = {&s->look.timer, &s->start.limit, &s->repair.limit,
                               &s->env.timer,  &s->end.prompt,  &s->gone.grace,
-                              &s->tty.timer,  &s->run.flow,   &s->input.interrupts};
+                              &s->tty.timer,  &s->run.flow,   &s->input.interrupts,
+                              &s->env.gather};
     for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
         timer_stop(timers[i]);
     task_cancel(&s->scan.task);

@@ -25,6 +25,7 @@ void session_env_done(struct session *s)
         io_stop(&s->env.io);
         close(fd);
     }
+    timer_stop(&s->env.gather);
     s->env.begun = false;
     buf_reset(&s->env.text);
 }
@@ -143,10 +144,32 @@ static bool read_env(struct session *s)
     return n > 0;
 }
 
+/* Reads what is there; returns when that is all, or the snapshot ends. */
+static void read_all(struct session *s)
+{
+    enum { PARTS = 32 }; /* a FIFO has 64 KiB */
+    for (int i = 0; i < PARTS && s->env.io.loop && read_env(s); i++)
+        continue;
+}
+
+static void on_gathered(struct timer *t)
+{
+    struct session *s = container_of(t, struct session, env.gather);
+    read_all(s);
+    if (s->env.io.loop)
+        io_set(&s->env.io, EPOLLIN);
+}
+
+/*
+ * The shell writes each variable by itself. Were each of them read at once, the shell
+ * would have to wait for its processor 40 times.
+ */
 static void on_env(struct io *io, uint32_t events)
 {
+    struct session *s = container_of(io, struct session, env.io);
     (void)events;
-    read_env(container_of(io, struct session, env.io));
+    io_set(io, 0);
+    timer_begin(s->en->loop, &s->env.gather, ENV_GATHER_MS, on_gathered);
 }
 
 /*
@@ -172,9 +195,7 @@ static int session_env_listen(struct session *s)
 /* The shell is gone: the rest of what it wrote is in the FIFO. */
 static void read_rest(struct session *s)
 {
-    enum { PARTS = 32 }; /* a FIFO has 64 KiB */
-    for (int i = 0; i < PARTS && s->env.io.loop && read_env(s); i++)
-        continue;
+    read_all(s);
     session_env_done(s);
 }
 

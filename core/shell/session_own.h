@@ -23,6 +23,7 @@ enum {
     PROBABLY_MS = 2000,   /* quiet for that long: what may wait for input probably does */
     FLOW_LOOK_MS = 1000,
     ENV_AFTER_MS = 50,
+    ENV_GATHER_MS = 2,
     EARLY_MAX = 64 << 10,
     PROMPT_WAIT_MS = 200,    /* for what the shell says it dropped */
     INTERRUPT_MS = 20, /* for the shell to put a program that it starts in front */
@@ -202,6 +203,7 @@ struct session_env {
     char lost[200];  /* which of vars a fresh shell lacks, for the next note; "": none */
     struct timer timer;
     struct io io; /* the FIFO e while a snapshot is under way */
+    struct timer gather; /* until it is read, when it has something to read */
     struct buf text; /* owned */
     bool begun; /* text is whole so far */
     bool asked; /* until the next command begins: the previous worker may have asked for a
