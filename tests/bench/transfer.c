@@ -14,6 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* As curl makes them. */
+#define BOUNDARY "------------------------d74496d66958873e"
+
 enum { PIECE = 128 << 10 };
 
 static char bytes[PIECE];
@@ -31,17 +34,17 @@ static void send_all(int fd, const char *p, size_t n)
 
 static void upload(int fd, const char *file, long long n, const char *dir)
 {
-    static const char tail[] = "\r\n--b--\r\n";
+    static const char tail[] = "\r\n--" BOUNDARY "--\r\n";
     char head[1024], form[256];
     int from = open(file, O_RDONLY);
     if (from < 0)
         die("cannot read %s: %m", file);
     int f = snprintf(form, sizeof(form),
-                     "--b\r\nContent-Disposition: form-data; name=\"file\"; "
+                     "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"file\"; "
                      "filename=\"uploaded\"\r\n\r\n");
     int h = snprintf(head, sizeof(head),
                      "POST /upload_file?destination=%s HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-                     "Content-Type: multipart/form-data; boundary=b\r\n"
+                     "Content-Type: multipart/form-data; boundary=" BOUNDARY "\r\n"
                      "Content-Length: %lld\r\nConnection: close\r\n\r\n%s",
                      dir, n + f + (long long)sizeof(tail) - 1, form);
     send_all(fd, head, (size_t)h);
