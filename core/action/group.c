@@ -15,7 +15,7 @@
  */
 #include "action/own.h"
 
-/* Adds a line and its action. Returns false if there is no room. */
+/* Adds a line and its action. Returns false if they do not fit. */
 static bool add(struct group *g, struct action *a, struct str line)
 {
     if (g->n == GROUP_MAX || line.n > GROUP_BYTES - g->text.n)
@@ -61,10 +61,35 @@ bool group_has(const struct actions *all, struct str client_id)
     return false;
 }
 
-/* Begins an action that is in the log. */
-static void go(struct action *a, uint64_t id)
+/*
+ * Writes the lines of the group to the log, at once or else each by itself, and calls
+ * written for each action with the id of its event; 0: the log refused it, with e.
+ */
+static void write_group(struct actions *all, struct group *g,
+                        void (*written)(struct action *a, uint64_t id,
+                                        const struct err *e))
+{
+    struct action *a[GROUP_MAX];
+    struct str line[GROUP_MAX];
+    if (g->n == 0)
+        return;
+    unsigned n = take(g, a, line);
+    uint64_t first = n > 1 ? eventlog_append_all(all->log, line, n) : 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct err e = ERR_INIT;
+        uint64_t id = first ? first + i : log_write(all, line[i], &e);
+        written(a[i], id, &e);
+    }
+    buf_reset(&g->text);
+}
+
+static void go(struct action *a, uint64_t id, const struct err *e)
 {
     struct actions *all = a->all;
+    if (!id) {
+        order_refused(a, e);
+        return;
+    }
     all->beginning = a;
     order_go(a, id);
     all->beginning = NULL;
@@ -72,21 +97,7 @@ static void go(struct action *a, uint64_t id)
 
 void actions_commit(struct actions *all)
 {
-    struct action *a[GROUP_MAX];
-    struct str line[GROUP_MAX];
-    if (all->joined.n == 0)
-        return;
-    unsigned n = take(&all->joined, a, line);
-    uint64_t first = n > 1 ? eventlog_append_all(all->log, line, n) : 0;
-    for (unsigned i = 0; i < n; i++) {
-        struct err e = ERR_INIT;
-        uint64_t id = first ? first + i : log_write(all, line[i], &e);
-        if (id)
-            go(a[i], id);
-        else
-            order_refused(a[i], &e);
-    }
-    buf_reset(&all->joined.text);
+    write_group(all, &all->joined, go);
     group_write_ends(all);
 }
 
@@ -109,16 +120,5 @@ bool group_hold_end(struct action *a, const struct action_result *r)
 
 void group_write_ends(struct actions *all)
 {
-    struct action *a[GROUP_MAX];
-    struct str line[GROUP_MAX];
-    if (all->ended.n == 0)
-        return;
-    unsigned n = take(&all->ended, a, line);
-    uint64_t first = n > 1 ? eventlog_append_all(all->log, line, n) : 0;
-    for (unsigned i = 0; i < n; i++) {
-        struct err e = ERR_INIT;
-        uint64_t end = first ? first + i : log_write(all, line[i], &e);
-        action_ended(a[i], end, &e);
-    }
-    buf_reset(&all->ended.text);
+    write_group(all, &all->ended, action_ended);
 }

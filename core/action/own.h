@@ -129,7 +129,7 @@ void cell_follower_end(struct actions *all, uint64_t id, const struct action_res
 
 /* ---- group.c ---- */
 
-/* Adds an opened action with its line to the group. Returns false if there is no room. */
+/* Adds an opened action with its line to the group. Returns false if they do not fit. */
 bool group_add(struct actions *all, struct action *a, struct str line);
 /* Returns whether an action of the group has this client_id. */
 bool group_has(const struct actions *all, struct str client_id);

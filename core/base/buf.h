@@ -66,8 +66,8 @@ int buf_addv(struct buf *b, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 
 /*
- * Formats a C string into an array, by the means of buf_addf. false: it does not fit, and
- * out is "".
+ * Formats a C string into an array, as buf_addf does. false: it does not fit, and out is
+ * "".
  */
 bool buf_fill(char *out, size_t size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

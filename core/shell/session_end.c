@@ -62,15 +62,19 @@ bool session_held(const struct session *s)
 
 void session_released(struct session *s) { s->end.held = 0; }
 
-/* The end of the command is due to be acknowledged, or, if bash offers it, waits. */
-static void acknowledge_or_hold(struct session *s)
+/* Does bash offer to be held after this command, and is that of use? */
+static bool offers_hold(const struct session *s)
 {
     const char *flags = s->report.flags;
-    bool offered = strchr(flags, '+') && !strpbrk(flags, "xv") && !s->tty.attached &&
-                   s->report.end_seq == s->cmd.seq;
-    if (s->sh.kind != SHELL_POSIX && offered)
-        s->end.held = s->cmd.seq;
-    else if (!session_held(s))
+    return s->sh.kind != SHELL_POSIX && s->report.end_seq == s->cmd.seq &&
+           strchr(flags, '+') && !strpbrk(flags, "xv") && !s->tty.attached;
+}
+
+/* Holds the shell after the command, or acknowledges the end. */
+static void acknowledge_or_hold(struct session *s)
+{
+    s->end.held = offers_hold(s) ? s->cmd.seq : 0;
+    if (!session_held(s))
         session_acknowledge(s, LINE_ACK);
 }
 

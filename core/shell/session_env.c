@@ -144,7 +144,7 @@ static bool read_env(struct session *s)
     return n > 0;
 }
 
-/* Reads what is there; returns when that is all, or the snapshot ends. */
+/* Reads until the FIFO is empty or the snapshot ends. */
 static void read_all(struct session *s)
 {
     enum { PARTS = 32 }; /* a FIFO has 64 KiB */
@@ -161,8 +161,8 @@ static void on_gathered(struct timer *t)
 }
 
 /*
- * The shell writes each variable by itself. Were each of them read at once, the shell
- * would have to wait for its processor 40 times.
+ * The shell makes one write for each variable. Reading after each of them would take the
+ * processor from the shell some 40 times.
  */
 static void on_env(struct io *io, uint32_t events)
 {
@@ -248,13 +248,8 @@ static void on_env_timer(struct timer *t)
         session_save(s);
         return;
     }
-    if (session_env_listen(s) < 0)
-        return;
-    /* Quietly, because the answer comes through the FIFO. */
-    struct buf line = BUF_INIT(1024);
-    session_add_line(s, &line, session_edits(s) ? LINE_ENV_KEY : LINE_ENV);
-    session_store_command(s, buf_str(&line), false);
-    buf_release(&line);
+    if (session_env_listen(s) == 0)
+        session_say_quietly(s, session_edits(s) ? LINE_ENV_KEY : LINE_ENV);
 }
 
 void session_env_known(struct session *s) { s->env.asked = false; }

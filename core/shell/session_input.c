@@ -321,8 +321,8 @@ static void on_interrupt(struct timer *t)
 }
 
 /*
- * At its start mark a shell is about to start a program: it would take a signal that
- * comes then as for the program, which does not get it.
+ * Right after its start mark a shell starts a program. It ignores a SIGINT that it gets
+ * before it waits for the program, and the program does not get that one at all.
  */
 void session_interrupt_early(struct session *s)
 {
@@ -338,7 +338,7 @@ int session_signal(struct session *s, int sig, uint64_t seq, struct err *e)
     if (!session_busy(s) || !(s->proc.r.flags & KEEP_P_STARTED))
         return err_set(e, ERR_NOTFOUND, "nothing runs in session %s", s->name);
     engine_touch(s->en);
-    if (sig == SIGINT && s->state == SESSION_TYPED) { /* it would hit another one now */
+    if (sig == SIGINT && s->state == SESSION_TYPED) { /* something else is in front */
         s->input.interrupt = true;
         session_save(s);
         return 0;

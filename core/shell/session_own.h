@@ -378,10 +378,12 @@ void session_key_name(struct session *s, struct buf *key);
 /* The state as it is to be stored now; borrowed until it is packed again. */
 struct str session_pack(struct session *s);
 void session_store(struct session *s, struct str bytes);
-/* The same with input that the shell answers, as by a mark; awaited: a caller waits. */
+/* The same with a command, which a start mark answers; awaited: a caller waits. */
 void session_store_command(struct session *s, struct str bytes, bool awaited);
 void session_save(struct session *s);
 void session_say(struct session *s, enum shell_line what);
+/* The same for a line whose answer comes by another way than the keeper. */
+void session_say_quietly(struct session *s, enum shell_line what);
 /* Appends the line, after one that lets a held shell read on. */
 void session_add_line(struct session *s, struct buf *out, enum shell_line what);
 

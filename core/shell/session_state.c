@@ -152,12 +152,19 @@ void session_add_line(struct session *s, struct buf *out, enum shell_line what)
     shell_line(out, &s->sh, what, s->cmd.seq);
 }
 
-void session_say(struct session *s, enum shell_line what)
+static void say(struct session *s, enum shell_line what, write_fn *write)
 {
     struct buf line = BUF_INIT(1024);
     session_add_line(s, &line, what);
-    session_store(s, buf_str(&line));
+    store(s, buf_str(&line), write);
     buf_release(&line);
+}
+
+void session_say(struct session *s, enum shell_line what) { say(s, what, hold_write); }
+
+void session_say_quietly(struct session *s, enum shell_line what)
+{
+    say(s, what, hold_write_quietly);
 }
 
 /* ---- read ---- */
