@@ -346,6 +346,7 @@ void session_free(struct session *s)
     for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
         timer_stop(timers[i]);
     task_cancel(&s->scan.task);
+    session_ask_ends(s);
     session_env_done(s);
     session_forget_feed(s);
     hold_ask_cancel(s->en->hold, s);

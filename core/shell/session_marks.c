@@ -28,6 +28,7 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
     session_no_typed_limit(s);
     session_command_runs(s);
     session_command_began(s, begin_of_output);
+    session_ask_begins(s, begin_of_output);
     session_env_known(s);
     session_first_try(s);
     session_look_runs(s);
@@ -263,11 +264,13 @@ static void scan(struct session *s)
             if (idle)
                 session_add_idle(s, m.at);
             uint64_t upto = at + m.at;
+            session_ask_scan(s, str_sub(bytes, 0, m.at));
             on_mark(s, &m, upto);
             budget -= m.at < budget ? m.at : budget;
         } else {
             s->scan.at = at + keep;
             left.n = 0;
+            session_ask_scan(s, str_sub(bytes, 0, keep));
             if (idle)
                 session_add_idle(s, keep);
             budget -= keep < budget ? keep : budget;
@@ -281,6 +284,7 @@ static void scan(struct session *s)
         session_save(s);
     if (s->scan.at != before) {
         session_look_for_echo(s);
+        session_ask_answer(s);
         pump_list(&s->run.waiters);
         pump_list(&s->tty.viewers);
         pump_list(&s->tty.watchers);

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "shell/session.h"
+#include "term/question.h"
 
 #include <termios.h>
 
@@ -261,6 +262,19 @@ struct session_tty {
     unsigned bares_next;
 };
 
+/* Questions to the terminal, which the screen answers. */
+struct session_ask {
+    struct question_scan scan;
+    bool due;       /* the output up to scan.at may have one that is not answered */
+    uint64_t upto;  /* those before this offset are answered, or are another worker's */
+    uint64_t drawn; /* the screen shows the output up to here */
+    struct picture *screen; /* owned; NULL: the command has not asked */
+    struct timer retry;     /* a line is being edited: answers wait */
+    unsigned tries;
+    char typed[256]; /* the newest answers: unread ones are no lost input */
+    size_t typed_n;
+};
+
 /* The kills under way. */
 struct session_kills {
     struct list list;
@@ -295,6 +309,7 @@ struct session {
     struct session_input input;     /* session_input.c */
     struct session_look look;       /* session_look.c */
     struct session_tty tty;         /* session_tty.c */
+    struct session_ask ask;         /* session_ask.c */
     struct session_kills kill;      /* session_kill.c */
     struct session_kept kept;       /* session_state.c */
 };
@@ -446,6 +461,18 @@ void session_watch_began(struct session *s);
 /* failed: why the command never ran; NULL: it ran. shell_ended: it ended its shell. */
 void session_watch_ended(struct session *s, bool shell_ended, const struct err *failed);
 int session_signal_of(int status);
+
+/* session_ask.c */
+/* A command begins, whose output begins there. */
+void session_ask_begins(struct session *s, uint64_t from);
+/* The command has ended, or the session is freed. */
+void session_ask_ends(struct session *s);
+/* Searches the next output of the command for questions. */
+void session_ask_scan(struct session *s, struct str output);
+/* Types the answers to the questions that were found, or does so a little later. */
+void session_ask_answer(struct session *s);
+/* Is the input that the command left unread an answer of ours? */
+bool session_ask_typed(const struct session *s, struct str unread);
 
 /* session_kill.c */
 void session_kill_step(struct session *s);

@@ -206,6 +206,8 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     s->end.held = k->prompt == KEPT_HELD ? k->cmd.seq : 0;
     s->run.untold = (enum op_state)k->untold;
     s->cmd = k->cmd;
+    s->ask.drawn = k->cmd.from;
+    s->ask.upto = k->scanned;
     memcpy(s->sh.nonce, k->nonce, sizeof(s->sh.nonce));
     memcpy(s->sh.tag, k->tag, sizeof(s->sh.tag));
     memcpy(s->report.flags, k->flags, sizeof(s->report.flags));

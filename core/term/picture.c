@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { REPLACEMENT = 0xfffd };
+enum { REPLACEMENT = 0xfffd, ANSWER_PIECE = 4096 };
 
 static int clamp(int n, int least, int most)
 {
@@ -98,8 +98,10 @@ static void step_sequence(struct picture *p, unsigned char c)
         p->intermediate = (char)c;
     } else {
         p->at = PIC_GROUND;
-        if (!p->bad)
+        if (!p->bad) {
+            pic_answer_sequence(p, (char)c);
             pic_sequence(p, (char)c);
+        }
     }
 }
 
@@ -109,6 +111,7 @@ static void step(struct picture *p, unsigned char c)
     if (p->at == PIC_STRING_ESC) {
         p->at = c == '\\' ? PIC_GROUND : PIC_ESCAPE;
         pic_string(p);
+        pic_answer_string(p, false);
         if (c == '\\')
             return;
     }
@@ -120,6 +123,7 @@ static void step(struct picture *p, unsigned char c)
         if (c == '\a' && p->kind == ']') {
             p->at = PIC_GROUND;
             pic_string(p);
+            pic_answer_string(p, true);
         } else if (p->string_n < sizeof(p->string)) {
             p->string[p->string_n++] = (char)c;
         }
@@ -176,6 +180,18 @@ void picture_feed(struct picture *p, struct str bytes, struct buf *out)
     pic_text_done(p);
     pic_flush(p);
     p->out = NULL;
+}
+
+void picture_answer(struct picture *p, struct str bytes, struct buf *answers)
+{
+    struct buf plain = BUF_INIT(SIZE_MAX);
+    p->answers = answers;
+    for (size_t at = 0; at < bytes.n; at += ANSWER_PIECE) {
+        picture_feed(p, str_sub(bytes, at, ANSWER_PIECE), &plain);
+        buf_reset(&plain);
+    }
+    p->answers = NULL;
+    buf_release(&plain);
 }
 
 void picture_resize(struct picture *p, int rows, int cols, struct buf *out)

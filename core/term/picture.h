@@ -38,6 +38,12 @@ void picture_size(const struct picture *p, int *rows, int *cols);
 void picture_feed(struct picture *p, struct str bytes, struct buf *out);
 enum { PICTURE_GROWTH = 2200 };
 /*
+ * The same for a terminal without a person: the plain form is left out, and the answers
+ * to questions in bytes are appended to answers, at most PICTURE_ANSWER bytes for each.
+ */
+void picture_answer(struct picture *p, struct str bytes, struct buf *answers);
+enum { PICTURE_ANSWER = 40 };
+/*
  * Changes the size. Appends the sequences that a terminal of the new size must get after
  * the change: the position of the cursor, and that all rows scroll.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The inside of a struct picture: picture.c parses, picture_do.c executes what was
- * parsed, picture_paint.c paints. For these three. */
+ * parsed, picture_answer.c answers, picture_paint.c paints. For these four. */
 #ifndef OD_TERM_PICTURE_OWN_H
 #define OD_TERM_PICTURE_OWN_H
 
@@ -64,6 +64,7 @@ struct picture {
 
     /* What goes out. */
     struct buf *out;  /* of the caller; in a call only */
+    struct buf *answers; /* the same; NULL: questions are not answered */
     struct buf model; /* owned: not yet passed to libvterm */
     struct buf text;  /* owned: a run of characters */
     size_t last_at;   /* where its last character begins */
@@ -109,6 +110,11 @@ void pic_go(struct picture *p, VTermPos pos);
 void pic_no_modes(struct picture *p);
 void pic_no_tabs(struct picture *p, int from);
 struct pic_pen pic_pen_of(const struct picture *p);
+
+/* ---- picture_answer.c ---- */
+/* A sequence, or a string that a BEL or ST ended, was parsed: answers it if it asks. */
+void pic_answer_sequence(struct picture *p, char c);
+void pic_answer_string(struct picture *p, bool bell);
 
 /* ---- picture_paint.c ---- */
 /* Sets all of the pen; model: in libvterm's way. */

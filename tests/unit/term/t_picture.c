@@ -185,4 +185,38 @@ TEST(widths)
     SAME("12345678901\xf0\x9f\xaa\x90\xf0\x9f\xaa\x90\xc2\xad\xe2\x80\x8bx");
 }
 
+static void answers(const char *text, const char *want)
+{
+    struct picture *p = picture_new(10, 40);
+    struct buf out = BUF_INIT(4096);
+    picture_answer(p, str_of(text), &out);
+    CHECK_STR(buf_z(&out), want);
+    picture_free(p);
+    buf_reset(&out);
+    p = picture_new(10, 40);
+    for (const char *c = text; *c; c++)
+        picture_answer(p, str_n(c, 1), &out);
+    CHECK_STR(buf_z(&out), want);
+    picture_free(p);
+    buf_release(&out);
+}
+
+TEST(answers)
+{
+    answers("plain\033[31m\033[2J\033]0;title\a", "");
+    answers("ab\ncde\033[6n", "\033[2;4R");
+    answers("\033[99;99H\033[?6n", "\033[?10;40;1R");
+    answers("\033[3;7r\033[?6h\033[2;2H\033[6n", "\033[2;2R");
+    answers("\033[5n\033[c\033[0c\033[1c", "\033[0n\033[?62;22c\033[?62;22c");
+    answers("\033[>c\033[=c\033[>q", "\033[>1;1;0c\033P!|00000000\033\\\033P>|od\033\\");
+    answers("\033[?25$p\033[?25l\033[?25$p", "\033[?25;1$y\033[?25;2$y");
+    answers("\033[?1049h\033[?1049$p\033[?2026$p", "\033[?1049;1$y\033[?2026;0$y");
+    answers("\033[4$p\033[4h\033[4$p\033[9$p", "\033[4;2$y\033[4;1$y\033[9;0$y");
+    answers("\033]10;?\a\033]11;?\033\\\033]11;#fff\a",
+            "\033]10;rgb:d0d0/d0d0/d0d0\a\033]11;rgb:0000/0000/0000\033\\");
+    answers("\033[18t\033[14t\033[8;5;5t", "\033[8;10;40t\033[4;160;320t");
+    answers("\033[?u\033[c", "\033[?62;22c");
+    answers("\033P+q544e\033\\\033P$qm\033\\", "\033P0+r\033\\\033P0$r\033\\");
+}
+
 T_MAIN
