@@ -13,7 +13,9 @@
 #   fuzz       each target of tests/fuzz for FUZZ_SECONDS
 #   quick, all several of them; in `all`, what the fuzzers try is the same each time
 #
-# Every program has TEST_LIMIT seconds (240). A group without programs prints
+# Every program has TEST_LIMIT seconds (240), times OD_TEST_SLOW: how much longer this
+# machine takes to start a program than most do, as measured at the start. The limits
+# within the programs are multiplied, too. A group without programs prints
 # nothing. Logs are in out/test/GROUP/NAME.log; those of failures are shown.
 # The first TEST_AGAIN programs that fail (0, in `all` 4) run once more, alone,
 # when their group has ended: the second run counts, and the list of programs
@@ -24,10 +26,19 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 
 make=${MAKE:-make}
-limit=${TEST_LIMIT:-240}
+
+# The cost of an exec in milliseconds, at least 1: half of one is usual.
+slowness() {
+    local start=${EPOCHREALTIME/[.,]/} n
+    for ((n = 0; n < 50; n++)); do /bin/true; done
+    n=$(((${EPOCHREALTIME/[.,]/} - start) / 50000))
+    echo $((n < 1 ? 1 : n > 8 ? 8 : n))
+}
+export OD_TEST_SLOW=${OD_TEST_SLOW:-$(slowness)}
+limit=$((${TEST_LIMIT:-240} * OD_TEST_SLOW))
 slowest=${TEST_SLOWEST:-5}
 again=${TEST_AGAIN:-0}
-fuzz_limit=$((${FUZZ_SECONDS:-10} + 120))
+fuzz_limit=$((${FUZZ_SECONDS:-10} + 120 * OD_TEST_SLOW))
 jobs=$(nproc 2>/dev/null || echo 2)
 arch=$(uname -m)
 logs=out/test
@@ -49,9 +60,9 @@ programs() {
 run_one() {
     local run=("$2") limit=$limit start status
     case $1 in
-    build) limit=600 run=(sh "$2") ;;
-    cross) limit=1800 run=(sh "$2") ;;
-    images) limit=900 ;;
+    build) limit=$((600 * OD_TEST_SLOW)) run=(sh "$2") ;;
+    cross) limit=$((1800 * OD_TEST_SLOW)) run=(sh "$2") ;;
+    images) limit=$((900 * OD_TEST_SLOW)) ;;
     fleet) limit=3600 ;; # a Kubernetes is built
     fuzz) limit=$fuzz_limit run=(tests/lib/fuzz-one.sh "$2") ;;
     esac

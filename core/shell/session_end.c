@@ -222,6 +222,11 @@ bool session_end_by_record(struct session *s)
     return true;
 }
 
+bool session_end_is_recorded(const struct session *s)
+{
+    return s->cmd.seq != 0 && s->report.end_seq == s->cmd.seq;
+}
+
 void session_abandon_command(struct session *s)
 {
     struct err e = ERR_INIT;

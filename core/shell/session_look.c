@@ -189,6 +189,11 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
     }
     if (a->look.shell_reads && a->look.shell_foreground && session_end_by_record(s))
         return;
+    if (a->look.shell_reads && session_end_is_recorded(s)) {
+        /* It waits for us, not for a person: its mark is still on the way. */
+        session_look_later(s, LOOK_NEXT_MS);
+        return;
+    }
     s->look.last = a->look;
     s->look.known = true;
     TRACE(TRACE_SESSION, "session %s: look %d (%s, pid %d %s) shell_reads %d fg %d",

@@ -572,6 +572,9 @@ void session_believe(struct session *s);
  * and the record has the end. false: there is no such record.
  */
 bool session_end_by_record(struct session *s);
+/* Has the shell written the record of the command's end, as far as it was read? The mark
+ * follows the record, and then the shell reads its terminal until the acknowledgement. */
+bool session_end_is_recorded(const struct session *s);
 
 /* session_gone.c */
 /* A caller was told of the shell that ended. */

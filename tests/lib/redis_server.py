@@ -60,16 +60,32 @@ class Redis:
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL)
         running.add(self)
-        wait_for(self.answers, f"no {self.program[-1]} in {self.dir}", WAIT)
+        self.trouble = None
+        try:
+            wait_for(self.answers, f"no {self.program[-1]} in {self.dir}", WAIT)
+        except AssertionError as e:
+            raise AssertionError(f"{e}; the client: {self.trouble!r}; {self.said()}") from None
+
+    def said(self):
+        """What the server wrote to its log last."""
+        try:
+            with open(os.path.join(self.dir, "log"), encoding="utf-8", errors="replace") as f:
+                return "its log ends: " + " | ".join(f.read().strip().split("\n")[-8:])
+        except OSError as e:
+            return f"it has no log ({e})"
 
     def answers(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"{self.program[-1]} ended with {self.process.returncode} "
+                                 f"instead of serving port {self.port}; {self.said()}")
         try:
             with socket.create_connection(("127.0.0.1", self.port), WAIT):
                 pass
             return self.tls or self.client().ping()
         except redis.exceptions.AuthenticationError:
             return True
-        except (OSError, redis.exceptions.RedisError):
+        except (OSError, redis.exceptions.RedisError) as e:
+            self.trouble = e
             return False
 
     def kill(self):

@@ -270,11 +270,13 @@ static void t_name_dir(int number)
         T_FAIL("TMPDIR is too long");
 }
 
-/* The time limit of a case; T_LIMIT_S in the environment replaces it, for emulators. */
+/* The time limit of a case; T_LIMIT_S in the environment replaces it, for emulators, and
+ * OD_TEST_SLOW multiplies it, for slow machines (tests/run.sh). */
 static int t_limit_s(void)
 {
     const char *more = getenv("T_LIMIT_S");
-    return more ? atoi(more) : T_LIMIT_S;
+    const char *slow = getenv("OD_TEST_SLOW");
+    return (more ? atoi(more) : T_LIMIT_S) * (slow && atoi(slow) > 0 ? atoi(slow) : 1);
 }
 
 /* Returns the wait status of the case, or -1 after its time limit. SIGCHLD is blocked. */

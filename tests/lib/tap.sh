@@ -160,9 +160,9 @@ skip_all() {
 }
 
 # Half a minute at least: a condition that holds takes no time, and machines can be very
-# busy.
+# busy, or slow (OD_TEST_SLOW, tests/run.sh).
 wait_for() {
-    tap_end=$(($(date +%s) + ($1 > 30 ? $1 : 30)))
+    tap_end=$(($(date +%s) + ($1 > 30 ? $1 : 30) * ${OD_TEST_SLOW:-1}))
     shift
     tap_doing="wait_for $*"
     until "$@"; do
