@@ -10,7 +10,8 @@
 #              tests/GROUP/*.test, on the release
 #   cross      another processor's build, under an emulator
 #   fleet      build/deploy in real engines; not part of all
-#   fuzz       each target of tests/fuzz for FUZZ_SECONDS
+#   corpus     each target of tests/fuzz over its seeds, as gcc and its sanitizers build it
+#   fuzz       each target of tests/fuzz for FUZZ_SECONDS, as clang and libFuzzer build it
 #   quick, all several of them; in `all`, what the fuzzers try is the same each time
 #
 # Every program has TEST_LIMIT seconds (240), times OD_TEST_SLOW: how much longer this
@@ -51,7 +52,7 @@ programs() {
     unit) ls out/"$arch"-dev/unit/t_* ;;
     build) ls tests/scenario/build.test ;;
     unit-musl) ls out/"$arch"-release/unit/t_* ;;
-    fuzz) ls tests/fuzz/fuzz_*.c ;;
+    corpus | fuzz) ls tests/fuzz/fuzz_*.c ;;
     *) find tests/"$1" -name '*.test' ! -name build.test | sort ;;
     esac 2>/dev/null
 }
@@ -64,6 +65,7 @@ run_one() {
     cross) limit=$((1800 * OD_TEST_SLOW)) run=(sh "$2") ;;
     images) limit=$((900 * OD_TEST_SLOW)) ;;
     fleet) limit=3600 ;; # a Kubernetes is built
+    corpus) run=(tests/lib/fuzz-one.sh "$2" corpus) ;;
     fuzz) limit=$fuzz_limit run=(tests/lib/fuzz-one.sh "$2") ;;
     esac
     [[ $2 == *.test && ! -x $2 ]] && run=("$(sed -n '1s/^#! *//p' "$2")" "$2")
@@ -171,6 +173,11 @@ prepare() {
         build dev MODE=dev all unit || : # and the gates in any case
         ;;
     unit) build dev MODE=dev unit ;;
+    corpus) # with the command for files of other projects, tried on this tree's own
+        build/tools.sh dev >&2 || :
+        build corpus MODE=dev fuzz-targets || return
+        build corpus-folder corpus DIR=tests/fuzz
+        ;;
     fuzz) [ -z "$(programs fuzz)" ] || build fuzz MODE="$(fuzz_mode)" fuzz-targets ;;
     cross) [ -z "$(programs cross)" ] || build/tools.sh cross >&2 || : ;;
     wire)
@@ -223,7 +230,7 @@ for g; do
         export OD_TEST_DEEP=1 FUZZ_SEED=${FUZZ_SEED:-1}
         again=${TEST_AGAIN:-4}
         groups+=(build unit unit-musl scenario wire mcp kernels fault images compat browser)
-        groups+=(cross fuzz)
+        groups+=(cross corpus fuzz)
         ;;
     *) groups+=("$g") ;;
     esac

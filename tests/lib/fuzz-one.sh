@@ -1,25 +1,28 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# fuzz-one.sh tests/fuzz/fuzz_NAME.c: runs the built target as one TAP result:
+# fuzz-one.sh tests/fuzz/fuzz_NAME.c [corpus]: runs the built target as one TAP result:
 # FUZZ_SECONDS (10) from the seeds in tests/fuzz/corpus/NAME; with a dictionary
 # tests/fuzz/NAME.dict if there is one. New inputs are kept under out/, and so is an input that
-# fails. Without libFuzzer the target just runs over the seeds.
+# fails. With `corpus`, and without libFuzzer, the target of the dev build just runs over the
+# seeds.
 #
 # With FUZZ_SEED it does the same each time: it begins with the seeds alone, and ends
 # after FUZZ_RUNS (100000) inputs, if it gets so far in its time.
 #
-# The output is in out/fuzz/NAME/log. Of a failure it shows what was wrong, where, and
-# the input.
+# The output is in out/fuzz/NAME/log (with `corpus`: corpus.log). Of a failure it shows what
+# was wrong, where, and the input.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
 name=$(basename "$1" .c)
 short=${name#fuzz_}
 arch=$(uname -m)
+only=${2-}
 seeds=tests/fuzz/corpus/$short
 [ -d "$seeds" ] || seeds=tests/fuzz/corpus/$name
 found=out/fuzz/$short
+log=$found/${only:+$only.}log
 # By default three minutes for all of them together.
 count=$(find tests/fuzz -name 'fuzz_*.c' | wc -l)
 : "${FUZZ_SECONDS:=$((count > 30 ? 300 / count : 10))}"
@@ -30,7 +33,7 @@ if [ -n "${FUZZ_SEED-}" ]; then
 fi
 mkdir -p "$learnt"
 
-if build/tools.sh have @libfuzzer; then
+if [ "$only" != corpus ] && build/tools.sh have @libfuzzer; then
     set -- "out/$arch-fuzz/fuzz/$name" -max_total_time="$FUZZ_SECONDS" \
         -timeout=30 -rss_limit_mb=2048 -artifact_prefix="$found/" -print_final_stats=1
     [ ! -f "tests/fuzz/$short.dict" ] || set -- "$@" -dict="tests/fuzz/$short.dict"
@@ -44,13 +47,15 @@ else
     for seed in "$seeds"/*; do
         [ ! -f "$seed" ] || set -- "$@" "$seed"
     done
+    if [ $# = 1 ]; then
+        printf '1..1\nnot ok 1 - fuzz %s: no seeds in tests/fuzz/corpus\n' "$short"
+        exit 1
+    fi
     what="$short, its corpus only"
 fi
 
-
 # Prints the essence of a failure first, for readers of only the first lines.
 explain() {
-    log=$found/log
     grep -aE 'Assertion|ERROR: |runtime error: |BUG|DEATH|Sanitizer: ' "$log" | head -n 5
     grep -aE '^ *#[0-9]+ .* in .*(core|tests)/' "$log" | sed 's/ 0x[0-9a-f]*//' | head -n 12
     input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
@@ -61,9 +66,9 @@ explain() {
 }
 
 echo 1..1
-if "$@" >"$found/log" 2>&1; then
+if "$@" >"$log" 2>&1; then
     echo "ok 1 - fuzz $what"
-    grep -a '^stat::number_of_executed_units' "$found/log" | sed 's/^/# /'
+    grep -a '^stat::number_of_executed_units' "$log" | sed 's/^/# /'
 else
     echo "not ok 1 - fuzz $what"
     explain | cut -c 1-4100 | sed 's/^/# /'

@@ -116,49 +116,4 @@ static void watcher_probe(struct watcher *w)
     watcher_gets(w, STR("x\ty\r\nz\xcc\x81\033[5;5Hq\033[2Lr\n\n\n\n\n\n\n\n\n\n\n\ns"));
 }
 
-/*
- * Feeds s in pieces of `step` bytes to a picture; a second watcher comes at byte `at`.
- * Returns NULL, or in what the two then differ: at once, at the end, or when both are
- * written to.
- */
-static const char *picture_check(int rows, int cols, struct str s, size_t at, size_t step)
-{
-    struct picture *p = picture_new(rows, cols);
-    struct watcher stays, comes;
-    struct buf out = BUF_INIT(64 << 20);
-    const char *why = NULL;
-    picture_size(p, &rows, &cols);
-    watcher_open(&stays, rows, cols);
-    watcher_open(&comes, rows, cols);
-    bool there = false;
-    for (size_t i = 0; i < s.n && !why; i += step) {
-        if (i >= at && !there) {
-            struct buf paint = BUF_INIT(64 << 20);
-            picture_paint(p, &paint, NULL, NULL);
-            watcher_gets(&comes, STR("left \033[7mover\033[?1047h\033[3;4r\033[4h"));
-            watcher_gets(&comes, buf_str(&paint));
-            buf_release(&paint);
-            there = true;
-            why = watchers_differ(&stays, &comes);
-        }
-        picture_feed(p, str_sub(s, i, step), &out);
-        watcher_gets(&stays, buf_str(&out));
-        if (there)
-            watcher_gets(&comes, buf_str(&out));
-        buf_reset(&out);
-    }
-    if (there && !why)
-        why = watchers_differ(&stays, &comes);
-    if (there && !why) {
-        watcher_probe(&stays);
-        watcher_probe(&comes);
-        why = watchers_differ(&stays, &comes);
-    }
-    vterm_free(stays.vt);
-    vterm_free(comes.vt);
-    picture_free(p);
-    buf_release(&out);
-    return why;
-}
-
 #endif
