@@ -27,6 +27,7 @@ endif
 #: make fuzz       FUZZ_SECONDS (10) for each parser
 #: make corpus DIR=FOLDER   each file there through its parsers, with sanitizers
 #: make mutate     MUTANTS (60) mistakes in each of four rooms, and which the tests notice
+#: make audit    each dependency: its version, the newest there is, known advisories
 #: make tls-scan   testssl.sh's view of our TLS, in two minutes
 #: make bench      the figures
 #: make soak       1,000 kills and 100 upgrades under load
@@ -64,7 +65,7 @@ else
 endif
 
 # Goals that compile nothing need no compiler, and do not ask about one.
-ifneq ($(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out audit clean help uninstall,$(or $(MAKECMDGOALS),all)),)
   ifeq ($(shell build/tools.sh build >&2 && echo ok),)
     $(error the tools above are needed)
   endif
@@ -221,7 +222,7 @@ $(O)/docs/made: $(O)/od build/man.sh build/completion.sh
 	@build/completion.sh $(O)/od $(@D)/completion
 	@touch $@
 
-.PHONY: run quick test check check-layers bench soak fuzz corpus mutate tls-scan
+.PHONY: run quick test check check-layers bench soak fuzz corpus mutate tls-scan audit
 .PHONY: test-images test-fleet matrix-readme
 run: all
 	@mkdir -p out/cache && exec $(O)/od serve --cache-dir out/cache
@@ -262,6 +263,9 @@ corpus:
 
 mutate:
 	@env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS nice tests/mutate.py
+
+audit:
+	@build/audit.sh
 
 tls-scan: all
 	@tests/tls-scan.sh

@@ -65,9 +65,9 @@ endif
 
 # Only matching: nothing that substitutes, serialises or converts. Optimised for size:
 # most of it is tables and the compiler of patterns (303 KB, 361 with -O2).
-pcre2.src := $(patsubst %,src/pcre2_%.c,auto_possess chartables chkdint compile \
-    compile_class config context error extuni find_bracket maketables match match_data \
-    newline ord2utf pattern_info script_run string_utils study substring tables ucd \
+pcre2.src := $(patsubst %,src/pcre2_%.c,auto_possess chartables chkdint compile* \
+    config context error extuni find_bracket maketables match match_data newline \
+    ord2utf pattern_info script_run string_utils study substring tables ucd \
     valid_utf xclass)
 pcre2.inc := src/pcre2.h
 pcre2.cpp := -Os -DHAVE_CONFIG_H -Isrc

@@ -72,8 +72,8 @@ int tls_connect(struct tls_client *t, struct stream *s, const char *host, int ms
                 void (*ready)(struct stream *s), struct err *e);
 /*
  * Whether the handshake failed because of RSA-PSS, which we offer for TLS 1.3: a server
- * of 1.2 may choose it (RFC 8446 4.2.3), and the library does not accept that. Call it
- * in on_end. true: tls_connect_older may succeed on a new connection.
+ * of 1.2 may choose it (RFC 8446 4.2.3), which mbedTLS before 3.6.7 does not accept.
+ * Call it in on_end. true: tls_connect_older may succeed on a new connection.
  */
 bool tls_wants_older(const struct stream *s);
 /* The reason why a client refused its peer's certificate. Call tls_fault in on_end. */

@@ -56,8 +56,8 @@ static const int server_suites[] = {
 
 /*
  * PKCS#1 before PSS: the library offers PSS for TLS 1.3, which has nothing else, and
- * does not accept it from a server of TLS 1.2. Such a server that follows the client's
- * order then chooses PKCS#1; for others there is tls_connect_older.
+ * before 3.6.7 does not accept it from a server of TLS 1.2. Such a server that follows
+ * the client's order then chooses PKCS#1; for others there is tls_connect_older.
  */
 static const uint16_t client_signatures[] = {
     MBEDTLS_TLS1_3_SIG_ECDSA_SECP256R1_SHA256, MBEDTLS_TLS1_3_SIG_ECDSA_SECP384R1_SHA384,

@@ -177,9 +177,10 @@ TEST(what_is_no_expression)
     IS("[a", 0, "",
        "\"[a\" is not a regular expression: missing terminating ] for "
        "character class at offset 2");
-    IS("*a", 0, "",
-       "\"*a\" is not a regular expression: quantifier does not follow a "
-       "repeatable item at offset 0");
+    /* Before the quantifier or after it: as the version of pcre2 has it. */
+    CHECK(strstr(lines_of("*a", 0, STR("")),
+                 "\"*a\" is not a regular expression: quantifier does not follow a "
+                 "repeatable item at offset "));
     static char text[PATTERN_MAX + 2];
     memset(text, 'a', sizeof(text) - 1);
     IS(text, 0, "", "the pattern has 65537 bytes; at most 65536 are taken");
@@ -204,9 +205,9 @@ TEST(patterns_that_never_end_elsewhere)
 
 TEST(large_expressions)
 {
-    IS("((a{1000}){1000}){1000}", 0, "a\n",
-       "\"((a{1000}){1000}){1000}\" is not a regular expression: regular expression is too "
-       "large at offset 23");
+    CHECK(strstr(lines_of("((a{1000}){1000}){1000}", 0, STR("a\n")),
+                 "\"((a{1000}){1000}){1000}\" is not a regular expression: regular "
+                 "expression is too large at offset "));
     IS("(a{100}){20}b", 0, "ab\n", "");
     /* More states than are kept: they are forgotten, and made again. */
     static char text[60000];
