@@ -152,6 +152,30 @@ def _(s):
          (3000001, "no\n", 5, "BashOutput"))
 
 
+@row("execute answers 60 MB of output, and what it writes to the other stream", slow=True)
+def _(s):
+    output = s.execute("head -c 60000000 /dev/zero | tr '\\0' x; echo end; echo no >&2; exit 6",
+                       timeout=100)
+    same((len(output["stdout"]), output["stdout"][-5:], output["stderr"], output["exit_code"]),
+         (60000004, "xend\n", "no\n", 6))
+
+
+@row("execute names pieces that were removed from the events before the end", slow=True)
+def _(s):
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(
+            s.execute, "head -c 3000000 /dev/zero | tr '\\0' x; until [ -e go ]; do sleep 0.1; "
+            "done; echo end", timeout=100)
+        wait_for(lambda: len(s.search(kind__eq="BashOutput")["items"]) == 2, "two pieces are events")
+        same(s.http.delete(BASH + "bash_events").status_code, 200)
+        with open(s.dir + "/go", "w", encoding="ascii"):
+            pass
+        output = answer.result()
+    same((output["stdout"][-4:], output["exit_code"]), ("end\n", 0))
+    same(len(output["stdout"]), 3000000 - 2 * (1 << 20) + 4)
+    has(output["stderr"], "2 pieces of this command's output", "had been removed")
+
+
 @row("characters of four bytes count as one, and stay whole", slow=True)
 def _(s):
     n = (1 << 20) + 10

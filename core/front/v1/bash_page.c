@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events as answers: pages of a search, one event, a list of events, and the output of a
- * command after a wait. A long page is sent in pieces.
+ * Events as answers: pages of a search, one event, and a list of events. A long page is
+ * sent in pieces.
  */
 #include "front/v1/bash.h"
 #include "front/v1/own.h"
@@ -15,7 +15,6 @@
 enum {
     PAGE_MAX = 100,
     WHOLE_MAX = 256 << 10, /* a shorter answer is sent as a whole */
-    JOINED_MAX = 48 << 20, /* of a command's whole output in one answer */
     HOLD_MS = 100          /* how long a first search waits for a short command's end */
 };
 
@@ -432,131 +431,4 @@ void bash_batch(struct req *r)
     }
     json_free(ids);
     list_begin(l);
-}
-
-/* ---- waiting for a command ---- */
-
-struct bash_executed {
-    struct bash_wait wait;
-    struct req *r;
-    struct bash *b;
-    char id[BASH_ID + 1];
-};
-
-/* Appends the text of one stream of all outputs of a command, as one JSON string. */
-static void join_stream(struct bash *b, const uint64_t *numbers, size_t n,
-                        const char *name, struct buf *out)
-{
-    bool any = false;
-    buf_addf(out, "\"%s\":", name);
-    for (size_t i = 0; i < n; i++) {
-        struct str text = bash_store_text(&b->store, numbers[i]);
-        struct str value = jsontext_get(text, str_of(name));
-        if (value.n < 2 || value.p[0] != '"')
-            continue;
-        if (!any)
-            buf_addc(out, '"');
-        buf_adds(out, str_sub(value, 1, value.n - 2));
-        any = true;
-    }
-    buf_addz(out, any ? "\"," : "null,");
-}
-
-/* Returns the numbers of the outputs of the last event's command, in order; the caller
- * frees them. */
-static uint64_t *outputs_of(struct bash *b, const char *id, uint64_t last, size_t *n)
-{
-    const struct bash_event *end = bash_store_at(&b->store, last);
-    uint64_t number, first = bash_store_first(&b->store);
-    uint64_t *v = xcalloc((size_t)(end ? end->order + 1 : 0) + 1, sizeof(*v));
-    *n = 0;
-    if (bash_store_find(&b->store, id, &number))
-        first = number;
-    for (number = first; end && number <= last; number++) {
-        const struct bash_event *e = bash_store_at(&b->store, number);
-        if (e->kind == BASH_OUTPUT &&
-            memcmp(e->command, end->command, sizeof(e->command)) == 0 &&
-            *n <= (size_t)end->order)
-            v[(*n)++] = number;
-    }
-    return v;
-}
-
-/*
- * Appends the last event of a command, with its whole output: upstream answers only the
- * last piece of a long output. Returns false if it is too long for one answer.
- */
-static bool join(struct bash *b, const char *id, uint64_t last, struct buf *out)
-{
-    static const char *const plain[] = {"id", "timestamp", "command_id", "order",
-                                        "exit_code"};
-    size_t n;
-    uint64_t *v = outputs_of(b, id, last, &n);
-    buf_addc(out, '{');
-    struct str text = bash_store_text(&b->store, last);
-    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
-        buf_addf(out, "\"%s\":", plain[i]);
-        buf_adds(out, jsontext_get(text, str_of(plain[i])));
-        buf_addc(out, ',');
-    }
-    join_stream(b, v, n, "stdout", out);
-    join_stream(b, v, n, "stderr", out);
-    buf_addz(out, "\"kind\":\"BashOutput\"}");
-    free(v);
-    return !buf_full(out);
-}
-
-static void on_executed(struct bash_wait *w, uint64_t last)
-{
-    struct bash_executed *x = container_of(w, struct bash_executed, wait);
-    struct bash *b = x->b;
-    struct buf all = BUF_INIT(JOINED_MAX);
-    const struct bash_event *e = bash_store_at(&b->store, last);
-    if (e && e->order > 0 && join(b, x->id, last, &all)) {
-        req_answer_take(x->r, 200, v1_json, &all);
-    } else {
-        struct str text = bash_store_text(&b->store, last);
-        if (text.p)
-            req_answer(x->r, 200, v1_json, text);
-        else
-            v1_unforeseen(x->r, "the event of the command's end cannot be read");
-    }
-    buf_release(&all);
-    loop_bury(b->v->en->loop, x, free);
-}
-
-/* The client disconnected; the command goes on. */
-static void on_execute_gone(struct req *r, void *owner)
-{
-    struct bash_executed *x = owner;
-    (void)r;
-    bash_wait_stop(&x->wait);
-    loop_bury(x->b->v->en->loop, x, free);
-}
-
-void bash_execute(struct req *r)
-{
-    struct v1 *v = v1_of(r);
-    struct json *errors = NULL, *q = model_body(&bash_request, r, &errors);
-    char id[BASH_ID + 1];
-    uint64_t last;
-    if (!q) {
-        model_refuse(r, errors);
-        return;
-    }
-    v1_touch(v);
-    bash_do(v->bash, q, id);
-    json_free(q);
-    struct bash_executed *x = xnew(struct bash_executed);
-    x->r = r;
-    x->b = v->bash;
-    memcpy(x->id, id, sizeof(id));
-    x->wait.ended = on_executed;
-    struct bash_run *run = bash_find_run(v->bash, id);
-    req_own(r, x, on_execute_gone);
-    last = bash_store_end(&v->bash->store) - 1;
-    if (run)
-        bash_wait_end(run, &x->wait);
-    else /* it could not begin */
-        on_executed(&x->wait, last);
 }
