@@ -2,6 +2,7 @@
 /* Requests: their heads, routes and bodies. */
 #include "http/httpd_own.h"
 
+#include "base/log.h"
 #include "base/xalloc.h"
 #include "net/addr.h"
 
@@ -283,10 +284,25 @@ static void want_body(struct req *r)
         stream_write(&c->stream, STR("HTTP/1.1 100 Continue\r\n\r\n"));
 }
 
+/*
+ * Calls a handler. One that returned without an answer and owns nothing that could still
+ * answer has a fault: the peer would wait until it gives up.
+ */
+static void call(struct req *r, void (*handler)(struct req *r))
+{
+    struct httpd_conn *c = r->conn;
+    handler(r);
+    if (c->closed || c->req != r || r->begun || r->gone)
+        return;
+    log_error("http: the handler of %.*s %.60s gave no answer", (int)r->head.method.n,
+              r->head.method.p, r->route->path);
+    req_fail(r, 500, "The server has no answer to this request");
+}
+
 static void run(struct req *r)
 {
     conn_wait(r->conn, WAIT_NONE);
-    r->route->run(r);
+    call(r, r->route->run);
 }
 
 /* Finds the next received piece of the body. Returns false if there is none now. */
@@ -464,7 +480,7 @@ static void start(struct req *r)
         return;
     }
     if (r->route->body) {
-        r->route->body(r);
+        call(r, r->route->body);
         return;
     }
     if (r->left > r->route->body_max && r->route->body_max > 0) {

@@ -212,13 +212,14 @@ static void take_post(struct mcp *m, struct req *r, const struct json *body)
     else if (str_eq(req_header(r, REVISION_FIELD), STR("2026-07-28")))
         refuse(r, 400, RPC_PARAMS, message ? in.id : NULL,
                "params._meta must name " MCP_META "protocolVersion");
-    else if (message && in.kind == RPC_REQUEST && str_eq(in.method, STR("initialize")) &&
-             check_revision(r))
-        begin_session(m, r, &in);
     else if (!message && !json_is_array(body))
         refuse(r, 400, RPC_INVALID, in.id, e.text);
-    else if (!(message && str_eq(in.method, STR("initialize"))))
+    else if (!message || !str_eq(in.method, STR("initialize")))
         ask_legacy(m, r, body);
+    else if (in.kind != RPC_REQUEST)
+        refuse(r, 400, RPC_INVALID, NULL, "initialize needs an id: it is a request");
+    else if (check_revision(r))
+        begin_session(m, r, &in);
 }
 
 static void post(struct req *r)
