@@ -74,7 +74,7 @@ ifneq ($(filter-out audit clean help uninstall,$(or $(MAKECMDGOALS),all)),)
   include build/flags.mk
   include build/deps.mk
   # Rewritten only when it changes, so that other flags rebuild everything.
-  $(shell mkdir -p $(O) && echo '$(CC_ID) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) $(LDFLAGS)' | \
+  $(shell mkdir -p $(O) && echo '$(CC_ID) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(FAST)' | \
       build/if-changed.sh $(O)/flags)
 endif
 

@@ -19,7 +19,7 @@ bearssl.src := $(patsubst %,src/%.c,codec/dec32le codec/enc32le hash/ghash_ctmul
     hash/ghash_pclmul symcipher/aes_ct64 symcipher/aes_ct64_ctr symcipher/aes_ct64_enc \
     symcipher/aes_x86ni symcipher/aes_x86ni_ctr)
 bearssl.inc := inc/bearssl_block.h inc/bearssl_hash.h
-bearssl.cpp := -Iinc -Isrc
+bearssl.cpp := -O2 -Iinc -Isrc
 
 # Not code: Mozilla's list of authorities, in our own form.
 ca-certificates.own := build/ca-bundle.sh ca-bundle.sh
@@ -35,17 +35,18 @@ charsets.inc := charsets.h
 
 cjson.src := cJSON.c
 cjson.inc := cJSON.h
+cjson.cpp := -O2
 
 # Only the reader of replies and its strings: sockets, TLS and the loop are ours. It adds
 # to lengths that the peer sends: -fwrapv defines what comes of the largest one.
 hiredis.src := alloc.c read.c sds.c
 hiredis.inc := read.h
-hiredis.cpp := -fwrapv
+hiredis.cpp := -O2 -fwrapv
 hiredis.ren := COPYING LICENSE
 
 libvterm.src := src/*.c
 libvterm.inc := include/*.h
-libvterm.cpp := -Iinclude -Isrc
+libvterm.cpp := -O2 -Iinclude -Isrc
 
 EVEREST := 3rdparty/everest
 mbedtls.src := library/*.c \
@@ -56,11 +57,15 @@ mbedtls.cpp := -Iinclude -Ilibrary \
 mbedtls.own := build/mbedtls_config.h include/mbedtls/mbedtls_config.h \
     build/mbedtls_gcm.h include/mbedtls/gcm_alt.h
 
+# The arithmetic and the ciphers: a handshake, a download.
+mbedtls.only := $(patsubst %,library/%.c=-O2,aes aesni bignum* chacha20 ctr_drbg ecp* gcm \
+    poly1305 sha1 sha256 sha512) $(EVEREST)/*=-O2
+
 # With these options the library takes its intrinsics instead of its assembly. It calls them
 # only if the processor has the instructions for AES (CPUID); every such processor has SSSE3,
 # too, with which gcc reverses the bytes of a block by one instruction.
 ifeq ($(ARCH),x86_64)
-  mbedtls.only := $(patsubst %,library/aesni.c=-m%,aes pclmul ssse3)
+  mbedtls.only += $(patsubst %,library/aesni.c=-m%,aes pclmul ssse3)
 endif
 
 # Only matching: nothing that substitutes, serialises or converts. Optimised for size:
@@ -70,7 +75,7 @@ pcre2.src := $(patsubst %,src/pcre2_%.c,auto_possess chartables chkdint compile*
     ord2utf pattern_info script_run string_utils study substring tables ucd \
     valid_utf xclass)
 pcre2.inc := src/pcre2.h
-pcre2.cpp := -Os -DHAVE_CONFIG_H -Isrc
+pcre2.cpp := -DHAVE_CONFIG_H -Isrc
 pcre2.own := build/pcre2_config.h src/config.h
 pcre2.ren := src/pcre2.h.generic src/pcre2.h src/pcre2_chartables.c.dist src/pcre2_chartables.c
 
@@ -83,6 +88,7 @@ xterm.inc := xterm_files.h
 # Compression in memory: the part that reads and writes .gz files is left out.
 zlib.src := adler32.c crc32.c deflate.c inffast.c inflate.c inftrees.c trees.c zutil.c
 zlib.inc := zlib.h zconf.h
+zlib.cpp := -O2
 
 # $(call dep_key,NAME,FLAGS)
 dep_key = $(shell { awk '$$1 == "$1"' build/deps.lock; \
