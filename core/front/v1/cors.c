@@ -59,7 +59,7 @@ static bool is_for_all(struct str path)
            (str_starts(rest, workspace) && rest.p[workspace.n] == '/');
 }
 
-static bool may_read(const struct v1 *v, const struct req *r, struct str origin)
+bool v1_page_may(const struct v1 *v, const struct req *r, struct str origin)
 {
     if (is_for_all(req_head(r)->path))
         return str_starts(origin, STR("http://")) || str_starts(origin, STR("https://"));
@@ -97,7 +97,7 @@ bool v1_preflight(void *f, struct req *r)
     struct str method = req_header(r, "Access-Control-Request-Method");
     struct str fields = req_header(r, "Access-Control-Request-Headers");
     bool options = str_eq(req_method(r), STR("OPTIONS"));
-    bool allowed = origin.n > 0 && may_read(v, r, origin);
+    bool allowed = origin.n > 0 && v1_page_may(v, r, origin);
     if (origin.n > 0)
         req_header_add(r, "Access-Control-Allow-Credentials", "true");
     if (allowed) {

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
+#include "net/addr.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,16 +117,30 @@ void v1_init_load(struct v1 *v)
         log_error("v1: what POST /api/init gave is unreadable: %s", e.text);
 }
 
-/* Does the request have the secret key? Without a secret key every request has it. */
-static bool has_secret(const struct v1 *v, const struct req *r)
+static bool is_of_this_machine(const struct req *r)
+{
+    struct addr peer, own;
+    return req_is_unix(r) || (req_ends(r, &peer, &own) == 0 && addr_is_loopback(&peer) &&
+                              addr_is_loopback(&own));
+}
+
+/*
+ * May r initialize the server? With the secret key, or with a key that may do everything;
+ * where the server has neither secret nor any key, programs of this machine may, and the
+ * guard has refused pages and foreign names.
+ */
+static bool may_init(const struct v1 *v, const struct req *r)
 {
     uint8_t given[HASH_SHA256_SIZE], wanted[HASH_SHA256_SIZE];
     struct str s = req_header(r, "X-Init-API-Key");
-    if (!v->secret_key[0])
-        return true;
+    bool keyed = v->keys->nset > 0 || v->keys->damaged;
     hash_sha256(s, given);
     hash_sha256(str_of(v->secret_key), wanted);
-    return s.n > 0 && hash_equal(given, wanted, sizeof(given));
+    if (v->secret_key[0] && s.n > 0 && hash_equal(given, wanted, sizeof(given)))
+        return true;
+    if (keys_wanted(v->keys, req_at(r)) && req_right(r) == RIGHT_USE)
+        return true;
+    return !v->secret_key[0] && !keyed && is_of_this_machine(r);
 }
 
 /*
@@ -154,7 +169,12 @@ static void post_init(struct req *r)
     struct buf state = BUF_INIT(LIMIT_BLOB_MAX);
     if (is_off(r))
         return;
-    if (!has_secret(v, r)) {
+    struct str origin = req_header(r, "Origin");
+    if (origin.p && !v1_page_may(v, r, origin)) {
+        v1_detail(r, 403, "Disallowed CORS origin");
+        return;
+    }
+    if (!may_init(v, r)) {
         bool slow = !keys_wrong(v->keys, clock_ms());
         v1_detail(r, slow ? 429 : 401, slow ? "Too many wrong keys" : "Unauthorized");
         return;

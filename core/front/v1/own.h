@@ -103,6 +103,8 @@ void v1_broken(struct req *r, int status, const char *text);
 void v1_unforeseen(struct req *r, const char *text);
 /* Like struct http_front.fail, for all tables of this front-end. */
 void v1_fail(struct req *r, int status, const char *text);
+/* May a page of this origin read the answer to r? */
+bool v1_page_may(const struct v1 *v, const struct req *r, struct str origin);
 /* Like credential and refuse of struct front. */
 enum keys_given v1_credential(void *f, const struct keys *k, const struct req *r,
                               enum right *right);
