@@ -316,7 +316,7 @@ static const char *cut_scheme(const char *text, bool *tls)
 /* Whether any key is valid at the listeners of `only`, or of the native set. */
 static bool has_key(const struct serve *s, const struct front *only)
 {
-    const struct front *of[] = {only, only ? only->key_as : NULL};
+    const struct front *of[] = {only, only ? only->shares : NULL};
     bool named = false;
     for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
         const struct json *own = of[i] ? fronts_options(of[i], s->stored) : NULL;

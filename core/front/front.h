@@ -20,27 +20,13 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/option.h"
-#include "front/keys.h"
+#include "access/door.h"
 #include "http/httpd.h"
 
+struct access;
 struct engine;
 struct fronts;
-struct logins;
 struct program; /* front/program.h */
-
-/* Why a request is refused before any handler has it. */
-enum refusal {
-    REFUSE_MISSING, /* it has no key */
-    REFUSE_WRONG,   /* its key does not count here */
-    REFUSE_DOUBLED, /* it has two keys */
-    REFUSE_MANY,    /* too many wrong keys arrived within a second */
-    REFUSE_RIGHT,   /* its key may not do that */
-    REFUSE_PAGE,    /* a web page sent it, and there is no key */
-    REFUSE_BROWSER, /* a browser sent it, and there is no key */
-    REFUSE_OPAQUE,  /* sent by a page of an opaque origin, such as an app's
-                     * (front/proxy) */
-    REFUSE_HOST     /* its Host is not a name of ours, and there is no key */
-};
 
 struct front {
     const char *name; /* "v0"; also in --listen v0@ADDRESS */
@@ -78,21 +64,18 @@ struct front {
      * none.
      */
     const char *key;
-    /* Another front-end, whose `key` also counts at this one's listeners. NULL: none. */
-    const struct front *key_as;
+    /* Another front-end: its keys also count at this one's listeners, and this one's
+     * tables may contain its. NULL: none. */
+    const struct front *shares;
     /*
      * The member of its stored options, a bool such as "open", that lets its own
      * listeners work without a key where others can reach them, even if the server has
      * keys. Names in Host are accepted as with --insecure-open. NULL: none.
      */
     const char *keyless;
-    /*
-     * At its own listeners: reads the key from where its protocol has it in a request,
-     * judges it with keys_judge (front/keys.h), and sets *right to what it may do. NULL:
-     * keys_of.
-     */
-    enum keys_given (*credential)(void *f, const struct keys *k, const struct req *r,
-                                  enum right *right);
+    /* At its own listeners: where its requests may have a proof, and the words of a
+     * refusal (access/door.h). NULL: door_native. */
+    const struct door *door;
     /*
      * There, for each request, before its key is judged: adds fields that every answer
      * has, such as those of CORS. Returns true if it answered r because r was only a
@@ -111,9 +94,10 @@ struct front {
      * front-end has it.
      */
     void (*app)(void *f, struct req *r, uint16_t port, int status, const char *text);
-    /* At its own listeners: answers a request that is refused. NULL: the fail of its
-     * first table does this, with the guard's status and text. */
-    void (*refuse)(void *f, struct req *r, enum refusal why, const char *text);
+    /* At its own listeners: answers a request that is refused, with this status and text
+     * unless it has better ones. NULL: the fail of its first table does this. */
+    void (*refuse)(void *f, struct req *r, enum refusal why, int status,
+                   const char *text);
     /* At its own listeners: conns_max and the timeouts of connections; other members are
      * not used. NULL: the same as elsewhere. */
     const struct httpd_config *limits;
@@ -155,12 +139,10 @@ extern const struct front *const front_list[];
 /* ---- what front-ends share ---- */
 
 struct engine *fronts_engine(const struct fronts *all);
-/* Who may use the HTTP listeners. Borrowed. */
-struct keys *fronts_keys(struct fronts *all);
+/* Who may use the HTTP listeners (access/access.h). Borrowed. */
+struct access *fronts_access(struct fronts *all);
 /* Lists or changes the keys: guard_ask of front/guard.h. */
 struct json *fronts_ask_keys(struct fronts *all, const struct json *q, struct err *e);
-/* Logins of people (front/logins.h). Borrowed. */
-struct logins *fronts_logins(struct fronts *all);
 /* Appends the host name of the app at port, by --preview-host. Returns -1 if the option
  * is not set. */
 int fronts_app_host(const struct fronts *all, uint16_t port, struct buf *out);

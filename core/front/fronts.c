@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/fronts.h"
 
+#include "access/access.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
@@ -28,9 +29,7 @@ struct fronts {
 
 struct engine *fronts_engine(const struct fronts *all) { return all->en; }
 
-struct keys *fronts_keys(struct fronts *all) { return guard_keys(all->guard); }
-
-struct logins *fronts_logins(struct fronts *all) { return guard_logins(all->guard); }
+struct access *fronts_access(struct fronts *all) { return guard_access(all->guard); }
 
 struct json *fronts_ask_keys(struct fronts *all, const struct json *q, struct err *e)
 {
@@ -96,10 +95,8 @@ struct fronts *fronts_open(struct engine *en, const struct json *options,
                           json_str(fronts_options(f, options), f->key, ""));
         if (fronts_keyless(f, options))
             guard_open_for(all->guard, f);
-        if (f->key_as)
-            guard_add_key(all->guard, f,
-                          json_str(fronts_options(f->key_as, options), f->key_as->key,
-                                   ""));
+        if (f->shares)
+            keys_share(&fronts_access(all)->keys, f->name, f->shares->name);
     }
     for (size_t i = 0; i < count(); i++) /* each may look at the keys */
         all->v[i] = front_list[i]->open(all, options);
@@ -259,36 +256,81 @@ bool fronts_claims(struct str prefix)
     return false;
 }
 
+/* Adds the names of the proofs that count at the route. */
+static void list_proofs(struct json *row, const struct front *f, const struct route *t)
+{
+    static const char *const places[] = {[PROOF_FIELD] = "field",
+                                         [PROOF_BEARER] = "bearer",
+                                         [PROOF_QUERY] = "query",
+                                         [PROOF_COOKIE] = "cookie",
+                                         [PROOF_PATH] = "path",
+                                         [PROOF_BODY] = "body",
+                                         [PROOF_MESSAGE] = "message",
+                                         [PROOF_PEER] = "peer"};
+    static const char *const kinds[] = {
+        [PROOF_KEY] = "key",   [PROOF_LOGIN] = "login",   [PROOF_TOKEN] = "page",
+        [PROOF_APP] = "app",   [PROOF_ONCE] = "once",     [PROOF_SECRET] = "secret",
+        [PROOF_DERIVED] = "signature"};
+    const struct proof *p = f->door ? f->door->proofs : door_native.proofs;
+    struct json *list = json_array();
+    for (; p->place != PROOF_END && !f->guards; p++) {
+        struct json *one = json_object();
+        json_put_z(one, "place", places[p->place]);
+        json_put_z(one, "name", p->name ? p->name : "");
+        json_put_z(one, "kind", p->place == PROOF_PEER ? "user" : kinds[p->kind]);
+        if (!p->on || (p->on & t->marks))
+            json_push(list, one);
+        else
+            json_free(one);
+    }
+    json_put(row, "proofs", list);
+}
+
+static void list_open(struct json *row, const struct open_row *open)
+{
+    static const char *const names[] = {[OPEN_NO] = "no",
+                                        [OPEN_ALWAYS] = "always",
+                                        [OPEN_UNTIL_KEYED] = "until keyed",
+                                        [OPEN_LOCAL_UNTIL_KEYED] = "local until keyed"};
+    json_put_z(row, "open", names[open ? open->when : OPEN_NO]);
+    if (!open)
+        return;
+    json_put_z(row, "because", open->because);
+    json_put_z(row, "changes", open->changes);
+}
+
 static void list_routes(struct json *list, const struct front *f,
                         const struct http_front *t)
 {
     const char *key = f->guards ? "peer" : "head";
     for (size_t i = 0; i < t->nroutes; i++) {
         const struct route *a = &t->routes[i];
+        const struct open_row *open = open_find(f->name, a);
+        bool always = open && open->when == OPEN_ALWAYS;
         struct json *row = json_object(), *methods = json_array();
-        struct buf path = BUF_INIT(HTTP_LINE_MAX);
         for (unsigned bit = 0; http_method_names(bit); bit++) {
             struct str names = str_of(a->methods & (1u << bit) ? http_method_names(bit)
                                                                : "");
             while (names.n > 0)
                 json_push_str(methods, str_trim(str_cut(&names, ',')));
         }
-        buf_addz(&path, a->path);
         json_put_z(row, "listener", f->native ? "http" : f->name);
         json_put_z(row, "front", f->name);
         json_put(row, "methods", methods);
-        json_put_str(row, "path", buf_str(&path));
-        json_put_z(row, "right",
-                   a->open                  ? "none"
-                   : a->right == RIGHT_VIEW ? "view"
-                                            : "use");
+        json_put_z(row, "path", a->path);
+        json_put_z(row, "right", right_name(always     ? RIGHT_NONE
+                                            : a->right ? a->right
+                                                       : RIGHT_USE));
         json_put_z(row, "key",
-                   a->open             ? "none"
-                   : a->key_in_message ? "message"
-                   : a->key_in_path    ? "path"
-                                       : key);
+                   always                       ? "none"
+                   : a->marks & ROUTE_MESSAGE   ? "message"
+                   : a->marks & ROUTE_LOGIN     ? "body"
+                   : a->marks & ROUTE_COOKIE    ? "cookie"
+                   : a->marks & ROUTE_PATH      ? "path"
+                                                : key);
+        list_open(row, open);
+        list_proofs(row, f, a);
         json_push(list, row);
-        buf_release(&path);
     }
 }
 

@@ -47,11 +47,14 @@ bool fronts_claims(struct str prefix);
 /*
  * Returns all routes: [{"listener": "http" for the native set, else the front-end's name;
  * "front": its name, for --listen NAME@ADDRESS; "methods": [string, …], "path": string,
- * "key": string, "right": string}, …]. key: "head": in the request's head; "message":
- * there or in the first message of a WebSocket; "path": there or as a token in the path;
- * "none": no key is needed; "peer": the user of the client's process decides
- * (front/viewer). right: the least right that a key must have: "view", "use" or "none".
- * The caller owns the result.
+ * "key", "right", "open": strings; "proofs": [{"place", "name", "kind": string}, …]}, …].
+ * key: "head": in the request's head; "message": there or in the first message of a
+ * WebSocket; "path": there or as a token in the path; "body": there or in the body;
+ * "cookie": there or the cookie of a login; "none": no key is needed; "peer": the user of
+ * the client's process decides (front/viewer). right: the least right that a key must
+ * have: "view", "setup", "use" or "none". open: "no", "always", "until keyed", "local
+ * until keyed", then also "because" and "changes" (access/open.def). proofs: all that
+ * count. The caller owns the result.
  */
 struct json *fronts_routes(void);
 /*

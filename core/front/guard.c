@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/guard.h"
 
-#include "base/clock.h"
+#include "access/access.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
 #include "front/fronts.h"
 #include "front/front.h"
-#include "front/hosts.h"
-#include "front/logins.h"
 #include "http/httpd.h"
 #include "net/tls.h"
 
@@ -23,10 +21,9 @@ enum { KEYLESS_MAX = 8 };
 struct server {
     struct list node; /* in guard.servers */
     struct guard *g;
-    const struct front *only;       /* NULL: the native set */
-    void *f;                        /* the object of only */
+    const struct front *only; /* NULL: the native set */
+    struct entrance in;
     const struct http_front *words; /* of refusals */
-    struct httpd *httpd;
 };
 
 /* A listener, by the name that keys and people use for it. */
@@ -38,11 +35,8 @@ struct guard_place {
 struct guard {
     struct engine *en;
     struct list servers, places; /* owned */
-    struct keys keys;
-    struct logins *logins;
+    struct access *access;
     struct tls_server *tls; /* NULL: there is no certificate */
-    struct hosts hosts;
-    char *origin; /* owned; the origin whose pages may read answers; "": none */
     void (*drained)(void *arg);
     void *drained_arg;
     unsigned draining; /* servers that are not done */
@@ -53,14 +47,7 @@ struct guard {
     void *apps_f;             /* the object of apps */
 };
 
-/* ---- which requests are allowed ---- */
-
-bool guard_from_a_page(const struct req *r)
-{
-    struct str site = req_header(r, "Sec-Fetch-Site");
-    return req_header(r, "Origin").p ||
-           (site.p && !str_eq(site, STR("same-origin")) && !str_eq(site, STR("none")));
-}
+/* ---- refusals ---- */
 
 static const struct {
     int status;
@@ -79,86 +66,38 @@ static const struct {
     [REFUSE_HOST] = {403, "The name in the Host header is not one of this server's, "
                           "which has no key. Use an address or localhost, start it "
                           "with --allow-host NAME, or with --api-key-file"},
+    [REFUSE_CROWD] = {503, "Too many WebSockets wait for their key; send it in the head, "
+                           "or try again"},
 };
 
-static void close_if_many(struct req *r, enum refusal why)
+static void add_fields(struct req *r, enum refusal why)
 {
-    if (why == REFUSE_MANY) {
+    if (why == REFUSE_MANY || why == REFUSE_CROWD)
         req_header_add(r, "Retry-After", "1");
+    if (why == REFUSE_MANY)
         req_close_after(r);
-    }
 }
 
-static void refuse(struct server *s, struct req *r, enum refusal why)
+/* Answers a refused request, in the words of the front-end that it went to. */
+static void refuse(const struct server *s, struct req *r, enum refusal why)
 {
-    close_if_many(r, why);
     const struct http_front *f = req_served_by(r);
-    bool unknown = why == REFUSE_MISSING || why == REFUSE_WRONG;
-    if (s->only && s->only->refuse)
-        s->only->refuse(s->f, r, why, refusals[why].text);
-    else if (f && req_key_in_path(r))
-        f->fail(r, refusals[why].status, refusals[why].text);
-    else if (f && f->challenge)
-        f->fail(r, unknown ? 401 : refusals[why].status, refusals[why].text);
-    else
-        s->words->fail(r, refusals[why].status, refusals[why].text);
-}
-
-/* Does its front-end need no key, even if the server has keys? */
-static bool is_keyless(const struct server *s)
-{
-    for (unsigned i = 0; s->only && i < s->g->nkeyless; i++) {
-        if (s->g->keyless[i] == s->only)
-            return true;
+    const struct door *d = s->in.door;
+    int status = refusals[why].status;
+    const char *text = refusals[why].text;
+    if (why == REFUSE_MISSING || why == REFUSE_WRONG) {
+        int own = why == REFUSE_MISSING ? d->missing : d->wrong;
+        const char *said = why == REFUSE_MISSING ? d->missing_text : d->wrong_text;
+        status = own ? own : f && f->challenge ? 401 : status;
+        text = said ? said : text;
     }
-    return false;
-}
-
-/*
- * Does r go to an open route of the page, sent by a person who follows a link to it, or
- * by the form or script there? The handler decides what it may do, by the cookie.
- */
-static bool comes_to_page(const struct server *s, const struct req *r)
-{
-    struct str origin = req_header(r, "Origin");
-    return req_of_page(r) && req_open(r) && logins_is_from_here(s->g->logins, r) &&
-           (!origin.p || str_eq(req_method(r), STR("POST")) ||
-            logins_by_cookie(s->g->logins, r, LOGIN_COOKIE_PAGE) != RIGHT_NONE);
-}
-
-/* A server without a key refuses every web page, and of a browser all but a few
- * requests. */
-static bool allow_keyless(struct server *s, struct req *r)
-{
-    /* A name of an attacker's that leads here is not in our certificate. */
-    struct str host = req_header(r, "Host");
-    bool named = req_is_unix(r) || req_is_secure(r) || hosts_has(&s->g->hosts, host) ||
-                 (is_keyless(s) && host_is_private(host));
-    if (guard_from_a_page(r) && !comes_to_page(s, r))
-        refuse(s, r, REFUSE_PAGE);
-    /* Browsers add this field to requests to this machine; so does an agent's browser. */
-    else if (!req_open(r) && req_header(r, "Sec-Fetch-Site").p)
-        refuse(s, r, REFUSE_BROWSER);
-    else if (!named)
-        refuse(s, r, REFUSE_HOST);
+    add_fields(r, why);
+    if (s->only && s->only->refuse)
+        s->only->refuse(s->in.f, r, why, status, text);
+    else if (f && (f->challenge || req_marks(r, ROUTE_PATH)))
+        f->fail(r, status, text);
     else
-        req_grant(r, RIGHT_USE);
-    return req_right(r) == RIGHT_USE;
-}
-
-bool guard_is_origin(struct str text)
-{
-    long end = str_find(text, STR("://"));
-    struct str scheme = str_sub(text, 0, end < 0 ? 0 : (size_t)end);
-    struct str host = str_sub(text, scheme.n + 3, text.n);
-    bool https = str_eq(scheme, STR("https"));
-    size_t n = 0;
-    while (n < host.n &&
-           (strchr("abcdefghijklmnopqrstuvwxyz0123456789.-_[]:", host.p[n])))
-        n++;
-    return (https || str_eq(scheme, STR("http"))) && n > 0 && n == host.n &&
-           host.p[0] != ':' && host.p[n - 1] != ':' &&
-           !str_ends(host, https ? STR(":443") : STR(":80"));
+        s->words->fail(r, status, text);
 }
 
 /*
@@ -169,13 +108,13 @@ bool guard_is_origin(struct str text)
 static bool answer_cors(const struct server *s, struct req *r)
 {
     if (s->only)
-        return s->only->preflight && s->only->preflight(s->f, r);
-    if (!s->g->origin[0])
+        return s->only->preflight && s->only->preflight(s->in.f, r);
+    if (!s->g->access->cors[0])
         return false;
     req_header_add(r, "Vary", "Origin");
-    if (!str_eq(req_header(r, "Origin"), str_of(s->g->origin)))
+    if (!str_eq(req_header(r, "Origin"), str_of(s->g->access->cors)))
         return false;
-    req_header_add(r, "Access-Control-Allow-Origin", s->g->origin);
+    req_header_add(r, "Access-Control-Allow-Origin", s->g->access->cors);
     if (!str_eq(req_method(r), STR("OPTIONS")) ||
         !req_header(r, "Access-Control-Request-Method").p) {
         req_header_add(r, "Access-Control-Expose-Headers",
@@ -193,102 +132,25 @@ static bool answer_cors(const struct server *s, struct req *r)
     return true;
 }
 
-/*
- * Judges the login of a person's page. Returns false if r has no login that counts: its
- * key is to be judged. Otherwise sets *allowed to whether r may go on.
- */
-static bool judge_page(struct server *s, struct req *r, bool *allowed)
-{
-    const struct logins *logins = s->g->logins;
-    if (!req_of_page(r) || req_open(r))
-        return false;
-    enum right right = logins_by_page(logins, r);
-    bool in_message = right == RIGHT_NONE && req_key_in_message(r) &&
-                      !req_header(r, "X-OD-Page").p &&
-                      logins_by_cookie(logins, r, LOGIN_COOKIE_PAGE) != RIGHT_NONE;
-    req_grant(r, right);
-    *allowed = in_message || right >= req_needs(r);
-    if (right == RIGHT_NONE)
-        return in_message;
-    if (!*allowed)
-        refuse(s, r, REFUSE_RIGHT);
-    return true;
-}
-
-/*
- * The same for a token in the path: it allows its holder to see that app, also from a
- * page with an opaque origin, as the app's own page has. Without a token, a person's
- * cookie lets r go on without a right: it is redirected to the path with a token.
- */
-static bool judge_path(struct server *s, struct req *r, bool *allowed)
-{
-    const struct logins *logins = s->g->logins;
-    struct str token;
-    uint16_t port;
-    if (!req_key_in_path(r) || !logins_app_of(r, &port, &token))
-        return false;
-    if (!token.p) {
-        *allowed = str_eq(req_method(r), STR("GET")) &&
-                   logins_by_cookie(logins, r, LOGIN_COOKIE_PAGE) == RIGHT_USE;
-        return *allowed;
-    }
-    struct str origin = req_header(r, "Origin");
-    if (!origin.p || str_eq(origin, STR("null")) ||
-        logins_is_own_origin(logins, r, origin))
-        req_grant(r, logins_by_path(logins, r));
-    *allowed = req_right(r) >= req_needs(r);
-    if (!*allowed)
-        refuse(s, r, REFUSE_MISSING);
-    return true;
-}
-
-/* Judges the key of r. Returns false if r was refused. */
-static bool allow_key(struct server *s, struct req *r)
-{
-    struct keys *keys = &s->g->keys;
-    enum right right = RIGHT_NONE, needs = req_needs(r);
-    bool allowed;
-    if (judge_page(s, r, &allowed) || judge_path(s, r, &allowed))
-        return allowed;
-    enum keys_given given = s->only && s->only->credential
-                                ? s->only->credential(s->f, keys, r, &right)
-                                : keys_of(keys, r, &right);
-    if (given == KEYS_NONE_NEEDED || is_keyless(s))
-        return allow_keyless(s, r);
-    if (given == KEYS_RIGHT)
-        req_grant(r, right);
-    bool may = req_right(r) >= needs || (given == KEYS_MISSING && req_key_in_message(r));
-    if (given == KEYS_DOUBLED)
-        refuse(s, r, REFUSE_DOUBLED);
-    else if (may)
-        return true;
-    else if (given == KEYS_WRONG)
-        refuse(s, r, keys_wrong(keys, clock_ms()) ? REFUSE_WRONG : REFUSE_MANY);
-    else
-        refuse(s, r, given == KEYS_RIGHT ? REFUSE_RIGHT : REFUSE_MISSING);
-    return false;
-}
-
 /* An app's host has no form for the key: the app's service worker would see it. */
-static bool refuse_app(const struct guard *g, struct req *r, uint16_t port,
+static void refuse_app(const struct guard *g, struct req *r, uint16_t port,
                        enum refusal why)
 {
     bool unknown = why == REFUSE_MISSING || why == REFUSE_WRONG;
-    close_if_many(r, why);
+    add_fields(r, why);
     g->apps->app(g->apps_f, r, port, unknown ? 401 : refusals[why].status,
                  unknown ? "Apps are opened from the page of this server, under Ports. "
                            "Programs send a key that may do everything, in "
                            "X-Session-API-Key"
                          : refusals[why].text);
-    return false;
 }
 
 /* Turns the token in an address into a cookie, so that the app does not see the token. */
 static bool enter_app(struct guard *g, struct req *r, uint16_t port)
 {
     struct str token;
-    if (!logins_app_link(r, &token) || !str_eq(req_method(r), STR("GET")) ||
-        !logins_app_enter(g->logins, r, port, token))
+    if (!access_app_link(r, &token) || !str_eq(req_method(r), STR("GET")) ||
+        !access_app_enter(g->access, r, port, token))
         return false;
     req_header_add(r, "Cache-Control", "no-store");
     req_header_add(r, "Referrer-Policy", "no-referrer");
@@ -298,58 +160,41 @@ static bool enter_app(struct guard *g, struct req *r, uint16_t port)
 }
 
 /*
- * Judges a request to an app's host, which serves only the app: open routes of the native
- * set do not exist there, and the cookie is needed even if the server has no key.
+ * Passes on or answers r if it is for an app's host, which serves only the app: open
+ * routes of the native set do not exist there, and a proof is needed even if the server
+ * has no key. Returns false if it is not.
  */
-static bool allow_app(struct guard *g, struct req *r, uint16_t port)
-{
-    struct str token;
-    enum right right = logins_by_app(g->logins, r, port);
-    enum keys_given given = right == RIGHT_USE ? KEYS_RIGHT
-                                               : keys_of(&g->keys, r, &right);
-    if (logins_app_link(r, &token)) /* its token does not count */
-        return refuse_app(g, r, port, REFUSE_MISSING);
-    if (given == KEYS_DOUBLED)
-        return refuse_app(g, r, port, REFUSE_DOUBLED);
-    if (given == KEYS_WRONG)
-        return refuse_app(g, r, port,
-                          keys_wrong(&g->keys, clock_ms()) ? REFUSE_WRONG : REFUSE_MANY);
-    if (given != KEYS_RIGHT)
-        return refuse_app(g, r, port, REFUSE_MISSING);
-    if (right != RIGHT_USE)
-        return refuse_app(g, r, port, REFUSE_RIGHT);
-    req_grant(r, right);
-    return true;
-}
-
-/* Passes on or answers r if it is for an app's host. Returns false if it is not. */
 static bool pass_app(struct server *s, struct req *r)
 {
     struct guard *g = s->g;
     uint16_t port;
-    if (s->only || !g->apps || !hosts_app(&g->hosts, req_head(r)->host, &port))
+    if (s->only || !g->apps || !hosts_app(&g->access->hosts, req_head(r)->host, &port))
         return false;
-    if (!enter_app(g, r, port) && allow_app(g, r, port))
+    if (enter_app(g, r, port))
+        return true;
+    enum refusal why = access_judge_app(g->access, r, port);
+    if (why)
+        refuse_app(g, r, port, why);
+    else
         g->apps->app(g->apps_f, r, port, 0, NULL);
     return true;
 }
 
-/*
- * The one place that decides which requests are allowed, before any handler runs: a key
- * is needed unless the row of the route says otherwise, also if there is no route.
- */
+/* Called for each request before any handler: its right is judged by access/judge.c. */
 static bool allow(struct req *r, void *arg)
 {
     struct server *s = arg;
     if (pass_app(s, r) || answer_cors(s, r))
         return false;
-    if (!s->only && !req_key_in_path(r) && str_eq(req_header(r, "Origin"), STR("null"))) {
-        refuse(s, r, REFUSE_OPAQUE);
+    enum refusal why = REFUSE_OPAQUE;
+    if (s->only || req_marks(r, ROUTE_PATH) ||
+        !str_eq(req_header(r, "Origin"), STR("null")))
+        why = access_judge(s->g->access, &s->in, r);
+    if (why) {
+        refuse(s, r, why);
         return false;
     }
-    if (!allow_key(s, r))
-        return false;
-    return !(s->only && s->only->instead && s->only->instead(s->f, r));
+    return !(s->only && s->only->instead && s->only->instead(s->in.f, r));
 }
 
 /* ---- life ---- */
@@ -359,6 +204,11 @@ static void on_count(void *arg, int change)
     struct server *s = arg;
     s->g->en->clients += (unsigned)change;
     engine_touch(s->g->en);
+}
+
+static void on_upgraded(struct req *r, struct stream *to, void *arg)
+{
+    access_upgraded(((struct server *)arg)->g->access, r, to);
 }
 
 static struct tls_server *tls_of(const struct json *o)
@@ -385,20 +235,17 @@ struct guard *guard_open(struct engine *en, const struct json *options)
     list_init(&g->servers);
     list_init(&g->places);
     g->tls = tls_of(options);
-    hosts_init(&g->hosts, options);
-    struct str origin = json_str(options, "cors_origin", "");
-    g->origin = xstrndup(origin.p, origin.n);
-    keys_init(&g->keys, options);
-    g->keys.hold = en->hold;
-    g->logins = logins_open(en, &g->keys);
+    g->access = access_open(en, options);
     return g;
 }
 
 void guard_add_key(struct guard *g, const struct front *only, struct str key)
 {
     char at[KEY_AT_MAX + 1];
+    struct err e = ERR_INIT;
     snprintf(at, sizeof(at), "%s@", only->name);
-    keys_begin(&g->keys, only->name, at, key);
+    if (access_begin(g->access, only->name, at, key, &e) < 0)
+        log_error("the key of %s does not count: %s", at, e.text);
 }
 
 void guard_open_for(struct guard *g, const struct front *only)
@@ -415,24 +262,15 @@ void guard_pass_apps(struct guard *g, const struct front *by, void *f)
 
 int guard_app_host(const struct guard *g, uint16_t port, struct buf *out)
 {
-    if (!g->hosts.app)
+    if (!g->access->hosts.app)
         return -1;
-    buf_addf(out, "%u%s", port, g->hosts.app);
+    buf_addf(out, "%u%s", port, g->access->hosts.app);
     return 0;
 }
 
-void guard_load(struct guard *g)
-{
-    struct err e = ERR_INIT;
-    const struct buf *kept = map_get(&g->en->states, STR("keys/all"));
-    if (kept && keys_load(&g->keys, buf_str(kept), &e) < 0)
-        log_error("%s: only those of the start count", e.text);
-    logins_load(g->logins);
-}
+void guard_load(struct guard *g) { access_load(g->access); }
 
-struct keys *guard_keys(struct guard *g) { return &g->keys; }
-
-struct logins *guard_logins(struct guard *g) { return g->logins; }
+struct access *guard_access(struct guard *g) { return g->access; }
 
 /*
  * Returns the name of a listener as keys have it; text may have http:// in it. "": every
@@ -489,7 +327,7 @@ static struct json *add_key(struct guard *g, const struct json *q, struct err *e
         return NULL;
     }
     bool view = str_eq(json_str(q, "right", "use"), STR("view"));
-    const struct key *made = keys_add(&g->keys, json_str(q, "name", ""), at,
+    const struct key *made = keys_add(&g->access->keys, json_str(q, "name", ""), at,
                                       view ? RIGHT_VIEW : RIGHT_USE, key, e);
     if (!made)
         return NULL;
@@ -511,13 +349,34 @@ struct json *guard_ask(struct guard *g, const struct json *q, struct err *e)
     if (str_eq(verb, STR("add")))
         return add_key(g, q, e);
     if (str_eq(verb, STR("list")) ||
-        (str_eq(verb, STR("remove")) && keys_remove(&g->keys, name, e) == 0)) {
+        (str_eq(verb, STR("remove")) && access_remove_key(g->access, name, e) == 0)) {
         j = json_object();
-        json_put(j, "keys", keys_list(&g->keys));
+        json_put(j, "keys", keys_list(&g->access->keys));
     }
     if (j && !str_eq(verb, STR("list")))
         log_info("the key %.*s was removed", STR_ARG(name));
     return j;
+}
+
+/* Does its front-end need no key, even if the server has keys? */
+static bool is_keyless(const struct guard *g, const struct front *only)
+{
+    for (unsigned i = 0; only && i < g->nkeyless; i++) {
+        if (g->keyless[i] == only)
+            return true;
+    }
+    return false;
+}
+
+/* Adds the open routes of a table, which is one of its front-end's or of those it shares
+ * with. */
+static void add_opens(struct server *s, const struct http_front *table)
+{
+    for (size_t i = 0; front_list[i]; i++) {
+        const struct front *f = front_list[i];
+        if (s->only ? f == s->only || f == s->only->shares : f->native)
+            entrance_add(&s->in, f->name, table);
+    }
 }
 
 static struct server *server_of(struct guard *g, const struct front *only, void *f,
@@ -536,14 +395,18 @@ static struct server *server_of(struct guard *g, const struct front *only, void 
     c.fronts = tables;
     c.nfronts = n;
     c.allow = allow;
+    c.upgraded = on_upgraded;
     c.count = on_count;
     c.arg = s;
-    c.prefix = only ? NULL : logins_prefix(g->logins);
+    c.prefix = only ? NULL : access_prefix(g->access);
     s->g = g;
     s->only = only;
-    s->f = f;
     s->words = tables[0];
-    s->httpd = httpd_open(g->en->loop, &c);
+    entrance_init(g->access, &s->in, only ? only->door : NULL, f);
+    s->in.keyless = is_keyless(g, only);
+    for (size_t i = 0; i < n; i++)
+        add_opens(s, tables[i]);
+    s->in.httpd = httpd_open(g->en->loop, &c);
     list_add_tail(&g->servers, &s->node);
     return s;
 }
@@ -556,7 +419,7 @@ void guard_listen(struct guard *g, const struct front *only, void *f,
     struct guard_place *p = xnew(struct guard_place);
     snprintf(p->name, sizeof(p->name), "%.*s", STR_ARG(name));
     list_add_tail(&g->places, &p->node);
-    if (httpd_listen_under(s->httpd, fd, p->name, tls ? put_tls : NULL, g->tls) < 0)
+    if (httpd_listen_under(s->in.httpd, fd, p->name, tls ? put_tls : NULL, g->tls) < 0)
         log_error("cannot listen for HTTP: %m");
 }
 
@@ -577,7 +440,7 @@ void guard_drain(struct guard *g, void (*fn)(void *arg), void *arg)
     g->draining = 1;
     list_each (it, tmp, &g->servers) {
         g->draining++;
-        httpd_drain(list_entry(it, struct server, node)->httpd, on_drained, g);
+        httpd_drain(list_entry(it, struct server, node)->in.httpd, on_drained, g);
     }
     on_drained(g);
 }

@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "base/option.h"
-#include "front/hosts.h"
+#include "access/access.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static int check_preview(struct str value, struct err *e)
 static int check_origin(struct str value, struct err *e)
 {
     (void)e;
-    return guard_is_origin(value) ? 0 : -1;
+    return access_is_origin(value) ? 0 : -1;
 }
 
 static const struct option_row rows[] = {

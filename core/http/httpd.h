@@ -39,9 +39,10 @@ enum {
 
 /* What a client may do: each right includes those before it. */
 enum right {
-    RIGHT_NONE, /* only what is open */
-    RIGHT_VIEW, /* follow what happens */
-    RIGHT_USE   /* everything */
+    RIGHT_NONE,  /* only what is open */
+    RIGHT_VIEW,  /* follow what happens */
+    RIGHT_SETUP, /* give a new server its keys */
+    RIGHT_USE    /* everything */
 };
 
 /* An answer of a route, as data for GET /openapi.json. Borrowed forever. */
@@ -61,13 +62,9 @@ struct route {
     size_t body_max;
     /* Instead of run: called after the head; it takes the body by req_on_body. */
     void (*body)(struct req *r);
-    /* The right that a request needs; the allow function judges it (front/guard.c). */
-    enum right right;    /* not set: RIGHT_USE */
-    bool open;           /* for everybody, without a key */
-    bool key_in_message; /* a GET that opens a WebSocket, whose first message has the key
-                          */
-    bool page;           /* a person's page may use it with its login (front/logins.h) */
-    bool key_in_path;    /* the second segment may contain a token (front/logins.h) */
+    /* The right that a request needs; the allow function judges it (access/access.h). */
+    enum right right; /* not set: RIGHT_USE */
+    unsigned marks;   /* which proofs count here: ROUTE_… of access/door.h */
     /* For people and GET /openapi.json: what it does, a sentence without its period. */
     const char *about;
     const struct param *query; /* of the query, or of {NAME} in path; NULL: none */
@@ -95,6 +92,8 @@ struct httpd_config {
     /* Called before anything else is done. Returns false after it has answered. May be
      * NULL. */
     bool (*allow)(struct req *r, void *arg);
+    /* r became the stream to, by req_upgrade. May be NULL. */
+    void (*upgraded)(struct req *r, struct stream *to, void *arg);
     /* The number of connections changed by 1 or -1. May be NULL. */
     void (*count)(void *arg, int change);
     void *arg;
@@ -140,20 +139,20 @@ struct str req_param(const struct req *r, const char *name); /* "{name}" or "*" 
 struct str req_body(const struct req *r);
 /* Returns the names of method bit i for Allow: "GET, HEAD"; NULL if there is no bit i. */
 const char *http_method_names(unsigned i);
-bool req_open(const struct req *r); /* the route is open */
-/* The right that the route needs, RIGHT_NONE if it is open; without a route RIGHT_USE. */
+/* Its route; NULL: there is none for this path and method. */
+const struct route *req_route(const struct req *r);
+/* The right that the route needs; without a route RIGHT_USE. */
 enum right req_needs(const struct req *r);
 /* The right of the sender of r, as set by the allow function; RIGHT_NONE before that. */
 enum right req_right(const struct req *r);
-void req_grant(struct req *r, enum right right);
+/* The name of the key that this right comes from; "": from none. */
+const char *req_key(const struct req *r);
 /* The name of its listener; "": it has none. */
 const char *req_at(const struct req *r);
-/* Whether the route has .key_in_message and r may open a WebSocket there. */
-bool req_key_in_message(const struct req *r);
-/* Whether the route has .page. */
-bool req_of_page(const struct req *r);
-/* Whether the route has .key_in_path. */
-bool req_key_in_path(const struct req *r);
+/* Which of these marks the route has; 0 without a route. */
+unsigned req_marks(const struct req *r, unsigned marks);
+/* Whether r asks for a WebSocket (RFC 6455 4.1). */
+bool req_opens_websocket(const struct req *r);
 bool req_is_unix(const struct req *r);   /* came over a unix socket */
 bool req_is_secure(const struct req *r); /* over TLS */
 /* Gets the addresses of both ends. Returns 0, or -1 with errno. */

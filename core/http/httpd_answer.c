@@ -226,6 +226,8 @@ int req_upgrade(struct req *r, const char *protocol, struct stream *to,
     buf_addz(&c->stream.out, "\r\n");
     r->gone = NULL;
     stream_move(to, &c->stream, ev);
+    if (c->d->c.upgraded)
+        c->d->c.upgraded(r, to, c->d->c.arg);
     conn_close(c);
     stream_flush(to);
     return 0;

@@ -3,7 +3,7 @@
 #ifndef OD_HTTP_HTTPD_OWN_H
 #define OD_HTTP_HTTPD_OWN_H
 
-#include "http/httpd.h"
+#include "http/grant.h"
 
 enum {
     IN_MAX = 64 << 10,      /* bytes read ahead; holds a whole head */
@@ -42,6 +42,7 @@ struct req {
     const struct http_front *front;
     const struct route *route;
     enum right right; /* of the sender */
+    struct req_by by;
     struct {
         struct str name, value;
     } params[PARAMS_MAX];

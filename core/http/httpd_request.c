@@ -72,37 +72,41 @@ void req_free(struct httpd *d, struct req *r)
 struct str req_method(const struct req *r) { return r->head.method; }
 const struct http_head *req_head(const struct req *r) { return &r->head; }
 struct str req_body(const struct req *r) { return buf_str(&r->body); }
-bool req_open(const struct req *r) { return r->route && r->route->open; }
+const struct route *req_route(const struct req *r) { return r->route; }
 
 enum right req_needs(const struct req *r)
 {
-    return req_open(r)                   ? RIGHT_NONE
-           : r->route && r->route->right ? r->route->right
-                                         : RIGHT_USE;
+    return r->route && r->route->right ? r->route->right : RIGHT_USE;
 }
 
 enum right req_right(const struct req *r) { return r->right; }
-void req_grant(struct req *r, enum right right) { r->right = right; }
+const char *req_key(const struct req *r) { return r->by.key; }
+struct req_by *req_by(struct req *r) { return &r->by; }
+
+void req_grant(struct req *r, enum right right, const struct req_by *by)
+{
+    uint64_t visit = r->by.visit;
+    r->right = right;
+    r->by = by ? *by : (struct req_by){.login = 0};
+    r->by.visit = visit;
+}
+
 const char *req_at(const struct req *r) { return r->conn->at ? r->conn->at : ""; }
 
 /*
  * RFC 6455 4.1: it is a GET. Of several Upgrade fields, the first one counts,
  * everywhere.
  */
-static bool opens_websocket(const struct req *r)
+bool req_opens_websocket(const struct req *r)
 {
     return str_eq(r->head.method, STR("GET")) &&
            http_has_token(req_header(r, "Upgrade"), "websocket") &&
            http_has_token(req_header(r, "Connection"), "upgrade");
 }
 
-bool req_of_page(const struct req *r) { return r->route && r->route->page; }
-
-bool req_key_in_path(const struct req *r) { return r->route && r->route->key_in_path; }
-
-bool req_key_in_message(const struct req *r)
+unsigned req_marks(const struct req *r, unsigned marks)
 {
-    return r->route && r->route->key_in_message && opens_websocket(r);
+    return r->route ? r->route->marks & marks : 0;
 }
 
 bool req_is_unix(const struct req *r) { return r->conn->unix_peer; }

@@ -285,6 +285,7 @@ void stream_move(struct stream *to, struct stream *from, const struct stream_eve
         task_defer(from->io.loop, &to->end);
     io_move(&to->io, &from->io);
     from->layer = NULL;
+    from->closing = NULL;
     if (to->layer)
         to->layer->s = to;
     buf_init(&from->in, to->in.max);
@@ -297,6 +298,10 @@ void stream_move(struct stream *to, struct stream *from, const struct stream_eve
 void stream_close(struct stream *s)
 {
     struct stream_layer *l = s->layer;
+    void (*closing)(void *arg) = s->closing;
+    s->closing = NULL;
+    if (closing)
+        closing(s->closing_arg);
     if (l) {
         task_cancel(&l->again);
         s->layer = NULL;

@@ -75,6 +75,10 @@ struct stream {
     size_t low; /* on_room comes when out has fallen to it; out_max / 2 */
     bool paused, was_full, ended, eof, last_words;
     bool no_socket; /* as the first write found */
+    /* Called once, before the descriptor is closed; stays with the bytes in stream_move.
+     * NULL: nothing is called. */
+    void (*closing)(void *arg);
+    void *closing_arg;
 };
 
 /* Takes fd (non-blocking). 0, or -1 with errno and fd still the caller's. */

@@ -133,7 +133,7 @@ struct session_end {
      * without a record (a full disk) waits here until a look sees the shell reading
      * its terminal, which it does until we acknowledge.
      */
-    enum proof {
+    enum end_proof {
         PROOF_NOTHING,  /* no end waits */
         PROOF_WITHHELD, /* callers see the output before it, until a look decides */
         PROOF_SHOWN     /* it seems that a program wrote the mark; the output goes on */

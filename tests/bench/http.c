@@ -21,7 +21,7 @@ static void fail(struct req *r, int status, const char *text)
 static void serve(int listening)
 {
     static const struct route routes[] = {
-        {.methods = HTTP_GET, .path = "/hello", .run = hello, .open = true}};
+        {.methods = HTTP_GET, .path = "/hello", .run = hello}};
     static const struct http_front front = {.routes = routes, .nroutes = 1, .fail = fail};
     static const struct http_front *const fronts[] = {&front};
     struct httpd_config c = {.fronts = fronts, .nfronts = 1};

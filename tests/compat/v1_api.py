@@ -386,7 +386,7 @@ def _(s):
 @row("deferred init: not in this mode")
 def _(s):
     text = "server is not running with deferred_init=True; the /api/init endpoint is not available"
-    for answer in (s.bare.get("/api/init"), s.bare.post("/api/init", json={})):
+    for answer in (s.bare.get("/api/init"), s.http.post("/api/init", json={})):
         same((answer.status_code, answer.json()), (404, {"detail": text}))
 
 

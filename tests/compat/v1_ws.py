@@ -60,7 +60,7 @@ def _(s):
     talk(run)
 
 
-@row("keys: the query counts before the field; a wrong one is 403 before the handshake")
+@row("keys: the query or the field; if both are wrong it is 403 before the handshake")
 def _(s):
     right, wrong = {"X-Session-API-Key": KEY}, {"X-Session-API-Key": "wrong"}
 
@@ -71,8 +71,12 @@ def _(s):
         async with s.socket(f"?session_api_key={KEY}", wrong) as ws:
             await ws.send('{"command":"true"}')
             await until_end(ws)
-        await refused(s, 403, "?session_api_key=wrong", right)
-        await refused(s, 403, "?session_api_key=", right)
+        for query in ("?session_api_key=wrong", "?session_api_key="):
+            async with s.socket(query, right) as ws:
+                await ws.send('{"command":"true"}')
+                await until_end(ws)
+            await refused(s, 403, query, wrong)
+        await refused(s, 400, f"?session_api_key={KEY}&session_api_key={KEY}", None)
         await refused(s, 403, "", wrong)
         await refused(s, 403, "", {"Cookie": f"oh_workspace_session_key={KEY}",
                                    "X-Session-API-Key": "x"})

@@ -379,7 +379,7 @@ static void echo_connections(void *arg, int change)
 }
 
 static const struct route echo_routes[] = {
-    {.methods = HTTP_GET, .path = "/hello", .run = echo_hello, .open = true},
+    {.methods = HTTP_GET, .path = "/hello", .run = echo_hello},
     {.methods = HTTP_GET, .path = "/", .run = echo_hello},
     {.methods = HTTP_DELETE, .path = "/hello", .run = echo_nothing},
     {.methods = HTTP_POST | HTTP_PUT,

@@ -601,7 +601,7 @@ def _(_case):
     _, path = link_of(s, page, app.port)
     same(at_host(app.port_ws, path, key=None).status, 401)
     same(at_host(app.port, path, "POST", key=None).status, 401)
-    same(s.ask("/ui/ports", key=None, at=s.native, headers={"Cookie": cookie}).status, 403)
+    same(s.ask("/ui/ports", key=None, at=s.native, headers={"Cookie": cookie}).status, 401)
     # A token that does not count never reaches the app.
     same(at_host(app.port, "/~" + "0" * 32 + "/", key=None, headers={"Cookie": cookie}).status, 401)
     # It ends with the login of the page.

@@ -6,12 +6,12 @@
  */
 #include "front/e2b/e2b.h"
 
-#include "front/keys.h"
+#include "access/access.h"
 
-bool e2b_cors(const struct keys *k, const char *at, struct req *r)
+bool e2b_cors(const struct access *a, const char *at, struct req *r)
 {
     struct str names = req_header(r, "Access-Control-Request-Headers");
-    if (!keys_wanted(k, at))
+    if (!access_keyed(a, at))
         return false;
     req_header_add(r, "Access-Control-Allow-Origin", "*");
     req_header_add(r, "Access-Control-Expose-Headers", "*");

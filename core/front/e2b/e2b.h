@@ -5,16 +5,11 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "http/httpd.h"
+#include "access/door.h"
 
-struct keys;
+struct access;
 struct e2b; /* fronts_find(all, "e2b") of front/front.h */
 
-/*
- * Returns the access token that --e2b-token or POST /init set; empty if there is none:
- * then the listeners are open. Borrowed until the next request.
- */
-struct str e2b_token(const struct e2b *f);
 /*
  * Returns the variables of POST /init for new programs, an object of strings. Borrowed.
  */
@@ -27,6 +22,12 @@ const char *e2b_workdir(const struct e2b *f);
  * Does the preflight of struct front for the listeners `at`, such as "e2b@": adds the
  * fields of CORS. Returns true if r was a preflight and was answered.
  */
-bool e2b_cors(const struct keys *k, const char *at, struct req *r);
+bool e2b_cors(const struct access *a, const char *at, struct req *r);
+/*
+ * For PROOF_DERIVED (access/door.h): writes the signature that a holder of the token
+ * would give the URL of r, and returns the token; p NULL: there is none, or r's URL has
+ * expired.
+ */
+struct str e2b_sign(void *f, const struct req *r, struct buf *out);
 
 #endif

@@ -44,51 +44,42 @@ void e2b_refuse_file(struct req *r, const struct err *e)
     e2b_fail(r, path ? 400 : status, e->text);
 }
 
-/* The credential is the header; without it, the signature of a URL of /files. */
-static enum keys_given credential(void *f, const struct keys *k, const struct req *r,
-                                  enum right *right)
-{
-    struct str given = req_header(r, "X-Access-Token");
-    enum keys_given is = keys_judge(k, r, given, right);
-    enum e2b_signed by = is == KEYS_MISSING ? e2b_signed(f, r) : E2B_SIGNED_NONE;
-    if (by == E2B_SIGNED_RIGHT) {
-        *right = RIGHT_USE;
-        return KEYS_RIGHT;
-    }
-    return by == E2B_SIGNED_WRONG ? KEYS_WRONG : is;
-}
+static const struct proof proofs[] = {
+    {.place = PROOF_FIELD, .name = "X-Access-Token"},
+    {.place = PROOF_QUERY,
+     .name = "signature",
+     .kind = PROOF_DERIVED,
+     .on = ROUTE_SIGNED,
+     .derive = e2b_sign},
+    {.place = PROOF_BODY, .name = "accessToken", .on = ROUTE_LOGIN},
+    {.place = PROOF_END}};
+const struct door e2b_door = {.proofs = proofs, .missing = 401, .wrong = 401};
 
-static const char *unknown_text(void *f, const struct req *r)
+static const char *unknown_text(const struct req *r)
 {
-    enum e2b_signed by = req_header(r, "X-Access-Token").p ? E2B_SIGNED_NONE
-                                                           : e2b_signed(f, r);
-    switch (by) {
-    case E2B_SIGNED_NOT:
-        return "missing signature query parameter";
-    case E2B_SIGNED_WRONG:
-        return "invalid signature";
-    case E2B_SIGNED_LATE:
-        return "signature is already expired";
-    default:
+    struct buf given = BUF_INIT(256);
+    bool files = req_marks(r, ROUTE_SIGNED) && !req_header(r, "X-Access-Token").p;
+    bool is_signed = req_query(r, "signature", &given) != 0;
+    buf_release(&given);
+    if (!files)
         return "unauthorized access, please provide a valid access token in "
                "X-Access-Token, or a signed URL of /files";
-    }
+    return !is_signed       ? "missing signature query parameter"
+           : e2b_is_late(r) ? "signature is already expired"
+                            : "invalid signature";
 }
 
-static void refuse(void *f, struct req *r, enum refusal why, const char *text)
+static void refuse(void *f, struct req *r, enum refusal why, int status, const char *text)
 {
+    (void)f;
     bool unknown = why == REFUSE_MISSING || why == REFUSE_WRONG;
-    int status = unknown                 ? 401
-                 : why == REFUSE_DOUBLED ? 400
-                 : why == REFUSE_MANY    ? 429
-                                         : 403;
-    e2b_fail(r, status, unknown ? unknown_text(f, r) : text);
+    e2b_fail(r, status, unknown ? unknown_text(r) : text);
 }
 
 static bool preflight(void *f, struct req *r)
 {
     struct e2b *e = f;
-    return e2b_cors(fronts_keys(e->fronts), "e2b@", r);
+    return e2b_cors(fronts_access(e->fronts), "e2b@", r);
 }
 
 /* ---- routes ---- */
@@ -110,7 +101,6 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/health",
      .run = e2b_get_health,
-     .open = true,
      .about = "Answers 204 while the server runs"},
     {.methods = HTTP_GET,
      .path = "/metrics",
@@ -124,16 +114,19 @@ static const struct route routes[] = {
      .path = "/init",
      .run = e2b_post_init,
      .body_max = 1 << 20,
-     .open = true, /* it checks the token itself: the first caller sets it */
+     .right = RIGHT_SETUP,
+     .marks = ROUTE_LOGIN,
      .about = "Sets token, variables, user and directory"},
     {.methods = HTTP_GET,
      .path = "/files",
      .run = e2b_get_files,
+     .marks = ROUTE_SIGNED,
      .gives = "application/octet-stream",
      .about = "Sends a file, or a range of it"},
     {.methods = HTTP_POST,
      .path = "/files",
      .body = e2b_post_files,
+     .marks = ROUTE_SIGNED,
      .takes = "multipart/form-data",
      .about = "Stores files"},
     {.methods = HTTP_POST,
@@ -169,7 +162,6 @@ static const struct http_front bare = {
 
 /* ---- life ---- */
 
-struct str e2b_token(const struct e2b *f) { return str_of(f->token); }
 const struct json *e2b_env(const struct e2b *f) { return f->env; }
 const char *e2b_workdir(const struct e2b *f) { return f->workdir; }
 
@@ -241,7 +233,7 @@ const struct front front_e2b = {
     .claims = claims,
     .format = format,
     .key = "token",
-    .credential = credential,
+    .door = &e2b_door,
     .preflight = preflight,
     .refuse = refuse,
     .limits = &limits,

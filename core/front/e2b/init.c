@@ -7,9 +7,9 @@
  */
 #include "front/e2b/own.h"
 
+#include "access/access.h"
 #include "action/log.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "os/machine.h"
@@ -29,18 +29,19 @@ static void set(char **text, struct str to)
     *text = xstrndup(to.p, to.n);
 }
 
-/* Makes the token valid at all listeners of this front-end. */
-static void use_token(struct e2b *f, struct str token, bool again)
+/* Makes the token valid at all listeners of this front-end. Returns -1 and sets *e if
+ * there can be no more keys: then there is no token. */
+static int use_token(struct e2b *f, struct str token, bool again, struct err *e)
 {
-    struct keys *keys = fronts_keys(f->fronts);
+    struct access *a = fronts_access(f->fronts);
     if (token.n == 0)
-        return;
+        return 0;
+    if ((again ? access_give_again(a, "e2b-init", "e2b@", token, e)
+               : access_give(a, "e2b-init", "e2b@", token, e)) < 0)
+        return -1;
     set(&f->token, token);
     actions_own_secret(f->actions, token, "the token of E2B's listeners");
-    if (again)
-        keys_again(keys, "e2b-init", "e2b@", token);
-    else
-        keys_give(keys, "e2b-init", "e2b@", token);
+    return 0;
 }
 
 static void put_state(struct buf *out, const struct e2b *f)
@@ -76,7 +77,8 @@ void e2b_init_load(struct e2b *f)
         log_error("the kept state of POST /init cannot be read: %s", e.text);
     if (!j)
         return;
-    use_token(f, json_str(j, "token", ""), true);
+    if (use_token(f, json_str(j, "token", ""), true, &e) < 0)
+        log_error("the token of POST /init does not count: %s", e.text);
     set(&f->default_user, json_str(j, "user", ""));
     set(&f->workdir, json_str(j, "workdir", ""));
     f->init_at = json_num(j, "at", 0);
@@ -117,21 +119,18 @@ static double seconds_of(struct str text)
     return (double)timegm(&tm) + fraction - offset;
 }
 
-static bool same(const char *own, struct str given)
-{
-    uint8_t a[HASH_SHA256_SIZE], b[HASH_SHA256_SIZE];
-    hash_sha256(str_of(own), a);
-    hash_sha256(given, b);
-    return hash_equal(a, b, sizeof(a));
-}
-
 /* Returns why the request may not change anything; NULL if it may. given: its
  * accessToken; p NULL: none. */
-static const char *refused(const struct e2b *f, const struct req *r, struct str given)
+static const char *refused(struct e2b *f, struct req *r, struct str given, bool *many)
 {
-    if (f->token && given.n > 0)
-        return same(f->token, given) ? NULL : "access token validation failed";
-    if (req_right(r) == RIGHT_USE)
+    enum late said = LATE_COUNTS;
+    if (given.n > 0 && f->token) {
+        said = access_late(fronts_access(f->fronts), &e2b_door, r, "accessToken", given);
+        *many = said == LATE_MANY;
+    }
+    if (said != LATE_COUNTS)
+        return "access token validation failed";
+    if (req_right(r) >= RIGHT_SETUP)
         return NULL;
     return f->token ? "access token reset not authorized"
                     : "unauthorized access: another key of this listener is needed in "
@@ -196,8 +195,11 @@ static int apply(struct e2b *f, const struct json *m, struct err *e)
                        "variables, user and directory have at most %d bytes in all",
                        LIMIT_BLOB_MAX - 64);
     }
-    if (!f->token)
-        use_token(f, token, false);
+    if (!f->token && use_token(f, token, false, e) < 0) {
+        json_free(next.env);
+        buf_release(&state);
+        return -1;
+    }
     hold_put(f->en->hold, state_key, buf_str(&state));
     buf_release(&state);
     json_free(f->env);
@@ -216,15 +218,17 @@ void e2b_post_init(struct req *r)
     struct err e = ERR_INIT;
     struct json *m = req_body(r).n ? json_parse(req_body(r), &e) : json_object();
     const char *why = NULL;
+    bool many = false;
     engine_touch(f->en);
     if (m && !json_is_object(m))
         err_set(&e, ERR_INVALID, "the body must be an object");
     if (!e.code && check(m, &e) == 0 &&
-        !(why = refused(f, r, json_str(m, "accessToken", ""))) && apply(f, m, &e) == 0) {
+        !(why = refused(f, r, json_str(m, "accessToken", ""), &many)) &&
+        apply(f, m, &e) == 0) {
         req_header_add(r, "Cache-Control", "no-store");
         req_answer(r, 204, NULL, STR(""));
     } else if (why) {
-        e2b_fail(r, keys_wrong(fronts_keys(f->fronts), clock_ms()) ? 401 : 429, why);
+        e2b_fail(r, many ? 429 : 401, why);
     } else {
         e2b_refuse(r, &e);
     }

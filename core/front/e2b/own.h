@@ -237,14 +237,10 @@ void e2b_watches_close(struct e2b *f);
 
 /* ---- sign.c, download.c, upload.c, compose.c ---- */
 
-enum e2b_signed {
-    E2B_SIGNED_NONE, /* requests of this kind cannot be signed */
-    E2B_SIGNED_NOT,  /* no signature, or the listener has no token */
-    E2B_SIGNED_WRONG,
-    E2B_SIGNED_LATE, /* it has expired */
-    E2B_SIGNED_RIGHT
-};
-enum e2b_signed e2b_signed(const struct e2b *f, const struct req *r);
+/* Where its requests may have a proof. */
+extern const struct door e2b_door;
+/* Has r's signed URL expired? */
+bool e2b_is_late(const struct req *r);
 void e2b_get_files(struct req *r);
 void e2b_post_files(struct req *r);
 void e2b_post_compose(struct req *r);

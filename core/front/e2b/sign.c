@@ -13,14 +13,6 @@
 
 enum { QUERY_MAX = 16 << 10 };
 
-static bool is_files(const struct req *r)
-{
-    const struct http_head *h = req_head(r);
-    struct str m = req_method(r);
-    return str_eq(h->path, STR("/files")) &&
-           (str_eq(m, STR("GET")) || str_eq(m, STR("POST")));
-}
-
 static void sign(const struct e2b *f, struct str path, const char *operation,
                  struct str user, struct str expiry, struct buf *out)
 {
@@ -45,32 +37,39 @@ static void sign(const struct e2b *f, struct str path, const char *operation,
         buf_truncate(out, out->n - 1);
 }
 
-enum e2b_signed e2b_signed(const struct e2b *f, const struct req *r)
+/* Reads when r's URL expires, as it has it; n 0: never. Returns -1 if it is malformed. */
+static int read_expiry(const struct req *r, struct buf *out, uint64_t *until)
 {
-    struct buf given = BUF_INIT(256), path = BUF_INIT(QUERY_MAX), user = BUF_INIT(256);
-    struct buf expiry = BUF_INIT(32), own = BUF_INIT(64);
-    enum e2b_signed is = E2B_SIGNED_WRONG;
+    if (req_query(r, "signature_expiration", out) < 0)
+        return -1;
+    return out->n == 0 ? 0 : str_to_u64(buf_str(out), until);
+}
+
+bool e2b_is_late(const struct req *r)
+{
+    struct buf expiry = BUF_INIT(32);
     uint64_t until = 0;
-    if (!is_files(r))
-        return E2B_SIGNED_NONE;
-    int got = req_query(r, "signature", &given);
-    if (got == 0 || !f->token) {
-        is = E2B_SIGNED_NOT;
-    } else if (got > 0 && req_query(r, "path", &path) >= 0 &&
-               req_query(r, "username", &user) >= 0 &&
-               req_query(r, "signature_expiration", &expiry) >= 0 &&
-               (expiry.n == 0 || str_to_u64(buf_str(&expiry), &until) == 0)) {
+    bool late = read_expiry(r, &expiry, &until) == 0 && expiry.n > 0 &&
+                until < (uint64_t)(clock_wall_ms() / 1000);
+    buf_release(&expiry);
+    return late;
+}
+
+struct str e2b_sign(void *arg, const struct req *r, struct buf *out)
+{
+    const struct e2b *f = arg;
+    struct buf path = BUF_INIT(QUERY_MAX), user = BUF_INIT(256), expiry = BUF_INIT(32);
+    struct str key = {0};
+    uint64_t until = 0;
+    if (f->token && !e2b_is_late(r) && req_query(r, "path", &path) >= 0 &&
+        req_query(r, "username", &user) >= 0 && read_expiry(r, &expiry, &until) == 0) {
         bool get = str_eq(req_method(r), STR("GET"));
         sign(f, buf_str(&path), get ? "read" : "write", buf_str(&user), buf_str(&expiry),
-             &own);
-        bool same = given.n == own.n && hash_equal(given.p, own.p, own.n);
-        bool late = expiry.n > 0 && until < (uint64_t)(clock_wall_ms() / 1000);
-        is = !same ? E2B_SIGNED_WRONG : late ? E2B_SIGNED_LATE : E2B_SIGNED_RIGHT;
+             out);
+        key = str_of(f->token);
     }
-    buf_release(&given);
     buf_release(&path);
     buf_release(&user);
     buf_release(&expiry);
-    buf_release(&own);
-    return is;
+    return key;
 }

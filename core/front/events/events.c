@@ -57,16 +57,14 @@ void events_ack_leave(struct events_reader *reader)
     reader->node.next = NULL;
 }
 
-struct events *events_open(struct engine *en, struct keys *keys, struct logins *logins,
-                           struct fronts *all)
+struct events *events_open(struct engine *en, struct access *access, struct fronts *all)
 {
     struct events *ev = xnew(struct events);
     *ev = (struct events){
         .en = en,
         .actions = en->actions,
         .fronts = all,
-        .keys = keys,
-        .logins = logins,
+        .access = access,
         .front = events_bare_front,
         .files = events_bare_files,
         .watch = {.started = on_started, .ended = on_ended, .trailed = on_trailed}};
@@ -76,8 +74,9 @@ struct events *events_open(struct engine *en, struct keys *keys, struct logins *
     list_init(&ev->waits);
     task_init(&ev->flows, on_flows);
     actions_watch(ev->actions, &ev->watch);
-    for (size_t i = 0; i < keys->n; i++)
-        actions_own_secret(ev->actions, str_of(keys->v[i]), "a key of this server");
+    for (size_t i = 0; i < access->keys.n; i++)
+        actions_own_secret(ev->actions, str_of(access->keys.v[i]),
+                           "a key of this server");
     return ev;
 }
 

@@ -14,7 +14,7 @@
 #include "base/list.h"
 #include "engine/engine.h"
 #include "front/front.h"
-#include "front/keys.h"
+#include "access/keys.h"
 #include "http/httpd.h"
 #include "http/ws.h"
 
@@ -24,11 +24,11 @@ struct events;
 struct events_link;
 
 /*
- * keys and logins check the key of WebSockets that were opened without one; keys are
+ * access judges the key of WebSockets that were opened without one; its keys are
  * never in the log. all is for GET /metrics; NULL: there are no other front-ends. All are
  * borrowed. Never returns NULL.
  */
-struct events *events_open(struct engine *en, struct keys *keys, struct logins *logins,
+struct events *events_open(struct engine *en, struct access *access,
                            struct fronts *all);
 /* Returns the routes; ev NULL: without an arg, only to list them. */
 const struct http_front *events_front(const struct events *ev);

@@ -7,7 +7,7 @@
 static void *open_events(struct fronts *all, const struct json *options)
 {
     (void)options;
-    return events_open(fronts_engine(all), fronts_keys(all), fronts_logins(all), all);
+    return events_open(fronts_engine(all), fronts_access(all), all);
 }
 
 static const struct http_front *http(const void *f, unsigned i)

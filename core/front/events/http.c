@@ -234,19 +234,11 @@ static void upgrade(struct events *ev, struct req *r, const struct query *q)
         events_http_fail(r, status, e.text);
         return;
     }
-    if (!has_key(r) && ev->without_key >= LIMIT_WS_WITHOUT_KEY) {
-        req_header_add(r, "Retry-After", "1");
-        events_http_fail(
-            r, 503,
-            "too many WebSockets wait for their key; send it in the head, or "
-            "try again");
-        return;
-    }
     req_header_add(r, "Sec-WebSocket-Accept", accept);
     if (chosen)
         req_header_add(r, "Sec-WebSocket-Protocol", chosen);
     struct guest guest;
-    logins_guest(ev->logins, r, &guest);
+    access_guest(ev->access, &door_native, r, &guest);
     struct events_link_opts o = {
         .since = q->has_since ? q->since : eventlog_next(actions_log(ev->actions)) - 1,
         .with_key = !has_key(r),
@@ -482,8 +474,7 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/events",
      .run = get_events,
-     .key_in_message = true,
-     .page = true,
+     .marks = ROUTE_MESSAGE | ROUTE_PAGE,
      .right = RIGHT_VIEW,
      .about = "Follows the event stream: a WebSocket if upgraded, server-sent events if "
               "accepted, else a page of events",
@@ -492,7 +483,7 @@ static const struct route routes[] = {
     {.methods = HTTP_POST,
      .path = "/events",
      .run = post_events,
-     .page = true,
+     .marks = ROUTE_PAGE,
      .body_max = ACTION_MAX,
      .about = "Does one action; answers with its observation",
      .query = post_query,

@@ -49,7 +49,6 @@ static void link_end(struct events_link *k)
     timer_stop(&k->key);
     ws_release(&k->ws);
     k->ev->stats.links--;
-    k->ev->without_key -= k->with_key;
     loop_bury(k->ev->en->loop, k, link_free);
 }
 
@@ -411,17 +410,16 @@ static int take_key(struct events_link *k, const struct json *m, struct err *e)
 {
     if (!k->with_key)
         return 0; /* the handshake had a key */
-    enum guest_said said = guest_says(k->ev->logins, &k->guest, m);
+    enum late said = guest_says(k->ev->access, &k->guest, m);
     k->right = k->guest.right;
-    if (said != GUEST_KNOWN) {
-        ws_close(&k->ws, said == GUEST_WRONG ? WS_POLICY : WS_AGAIN_LATER,
-                 said == GUEST_WRONG
+    if (said != LATE_COUNTS) {
+        ws_close(&k->ws, said == LATE_WRONG ? WS_POLICY : WS_AGAIN_LATER,
+                 said == LATE_WRONG
                      ? STR("Invalid API Key")
                      : STR("Too many wrong API keys. Try again in a second"));
         return 0;
     }
     k->with_key = false;
-    k->ev->without_key--;
     if (json_has(m, "page"))
         say_hello(k, STR(""));
     ws_set_max(&k->ws, MESSAGE_MAX);
@@ -560,7 +558,6 @@ struct events_link *events_link_open(struct events *ev, struct stream *take,
     k->ws.s.out.max = EVENTS_LINK_OUT;
     k->ws.s.low = LINK_LOW;
     k->with_key = o->with_key;
-    ev->without_key += k->with_key;
     k->since = o->wait_since ? UINT64_MAX : o->since;
     if (!k->with_key)
         say_hello(k, o->hello);

@@ -151,6 +151,18 @@ static void put_errors(struct json *all, const struct errors *e)
     }
 }
 
+static bool is_open(const struct route *t)
+{
+    for (size_t i = 0; front_list[i]; i++) {
+        const struct open_row *open = front_list[i]->native
+                                          ? open_find(front_list[i]->name, t)
+                                          : NULL;
+        if (open && open->when == OPEN_ALWAYS)
+            return true;
+    }
+    return false;
+}
+
 static struct json *responses(const struct route *t, const struct http_front *f,
                               const struct errors *e)
 {
@@ -160,7 +172,7 @@ static struct json *responses(const struct route *t, const struct http_front *f,
         put_answer(all, a);
     if (!f->error)
         put_errors(all, e);
-    if (!t->open) {
+    if (!is_open(t)) {
         put_error(all, f->challenge ? "401" : "403",
                   "The key is missing or wrong, or does not allow the request",
                   either(e));
@@ -199,9 +211,9 @@ static struct json *operation(const struct route *t, const char *path, struct st
         json_free(list);
     if (t->body || t->body_max > 0)
         json_put(j, "requestBody", body(t));
-    if (t->open)
+    if (is_open(t))
         json_put(j, "security", json_array());
-    if (t->key_in_message)
+    if (t->marks & ROUTE_MESSAGE)
         json_put_z(
             j, "description",
             "A WebSocket may send the key in its first message, {\"api_key\":KEY}, "

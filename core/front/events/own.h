@@ -18,7 +18,7 @@
 #include "eventlog/eventlog.h"
 #include "eventlog/line.h"
 #include "front/events/events.h"
-#include "front/logins.h"
+#include "access/access.h"
 #include "http/ws.h"
 #include "shell/op.h"
 
@@ -38,8 +38,7 @@ struct events {
     struct engine *en;
     struct actions *actions; /* the engine's */
     struct fronts *fronts;   /* borrowed */
-    struct keys *keys;
-    struct logins *logins;
+    struct access *access;
     struct http_front front, files;
     struct action_watch watch;
     struct list links;   /* struct events_link */
@@ -47,7 +46,6 @@ struct events {
     struct list waits;   /* HTTP requests that wait for an observation */
     struct task flows;   /* runs after a command began */
     struct events_stats stats;
-    unsigned without_key; /* links that wait for their key */
     unsigned watching;    /* GET /files/watch that are open */
     bool closed;
 };

@@ -51,14 +51,11 @@ static const struct option_table options_execd = {.heading = "OpenSandbox's exec
                                                   .rows = rows,
                                                   .prepare = prepare};
 
-static enum keys_given credential(void *f, const struct keys *k, const struct req *r,
-                                  enum right *right)
-{
-    (void)f;
-    return keys_judge(k, r, req_header(r, "X-EXECD-ACCESS-TOKEN"), right);
-}
+static const struct proof proofs[] = {
+    {.place = PROOF_FIELD, .name = "X-EXECD-ACCESS-TOKEN"}, {.place = PROOF_END}};
+static const struct door door = {.proofs = proofs, .missing = 401, .wrong = 401};
 
-static void refuse(void *f, struct req *r, enum refusal why, const char *text)
+static void refuse(void *f, struct req *r, enum refusal why, int status, const char *text)
 {
     bool unknown = why == REFUSE_MISSING || why == REFUSE_WRONG;
     (void)f;
@@ -68,13 +65,9 @@ static void refuse(void *f, struct req *r, enum refusal why, const char *text)
         json_put_z(j, "error", said);
         json_put_z(j, "code", "UNAUTHORIZED");
         json_put_z(j, "message", said);
-        execd_json(r, 401, j);
+        execd_json(r, status, j);
     } else {
-        execd_say(r,
-                  why == REFUSE_DOUBLED ? 400
-                  : why == REFUSE_MANY  ? 429
-                                        : 403,
-                  "UNAUTHORIZED", "%s", text);
+        execd_say(r, status, "UNAUTHORIZED", "%s", text);
     }
 }
 
@@ -359,7 +352,7 @@ const struct front front_execd = {
     .programs = execd_programs,
     .key = "token",
     .keyless = "open",
-    .credential = credential,
+    .door = &door,
     .refuse = refuse,
     .open = open_execd,
     .http = http,

@@ -4,8 +4,7 @@
 
 #include "base/xalloc.h"
 #include "front/e2b/e2b.h"
-#include "front/guard.h"
-#include "net/addr.h"
+#include "setup/sandbox.h"
 
 #include <stdlib.h>
 
@@ -36,7 +35,7 @@ static void health(struct req *r)
         req_answer(r, 200, "application/json", STR("\"OK\""));
 }
 
-/* ---- credentials ---- */
+/* ---- proofs ---- */
 
 /* Whether the route is one of envd. */
 static bool is_of_e2b(const struct interpreter *in, const struct req *r)
@@ -45,83 +44,58 @@ static bool is_of_e2b(const struct interpreter *in, const struct req *r)
     return in->e2b && of && of != &in->front;
 }
 
-static bool is_local(const struct req *r)
+static struct str derive(void *f, const struct req *r, struct buf *out)
 {
-    struct addr peer, own;
-    return req_is_unix(r) || (req_ends(r, &peer, &own) == 0 && addr_is_loopback(&peer));
+    struct interpreter *in = f;
+    return in->e2b ? e2b_sign(in->e2b, r, out) : (struct str){0};
 }
 
-/* Makes the token of POST /init valid at these listeners, too. */
-static void use_token(struct interpreter *in)
+/* Is uid the user of sessions, whose program asks? */
+static bool is_user(void *f, uid_t uid)
 {
-    struct str token = in->e2b ? e2b_token(in->e2b) : STR("");
-    if (token.n == 0 || (in->token && str_eq(token, str_of(in->token))))
-        return;
-    free(in->token);
-    in->token = xstrndup(token.p, token.n);
-    keys_give(in->keys, "interpreter-init", "interpreter@", token);
-}
-
-/*
- * After a restart the token's key is among the kept ones, or was removed. If the listener
- * needs no key, the token's was never given, because the last key cannot be removed.
- */
-static void start(void *arg)
-{
-    struct interpreter *in = arg;
-    struct str token = in->e2b ? e2b_token(in->e2b) : STR("");
-    if (token.n > 0 && keys_wanted(in->keys, "interpreter@"))
-        in->token = xstrndup(token.p, token.n);
-    else
-        use_token(in);
+    struct interpreter *in = f;
+    struct sandbox_place at;
+    struct err e = ERR_INIT;
+    if (sandbox_place(in->en->sandbox, STR(""), &at, &e) < 0)
+        return false;
+    return uid == (at.as_user ? at.uid : in->en->uid);
 }
 
 /*
  * Clients send X-Access-Token only with /execute, and E2B-Traffic-Access-Token, if they
- * have one, with all requests. So programs of this machine may use /contexts without a
- * token.
+ * have one, with all requests. So programs of the sandbox's user may use /contexts
+ * without a token.
  */
-static enum keys_given credential(void *f, const struct keys *k, const struct req *r,
-                                  enum right *right)
-{
-    struct interpreter *in = f;
-    struct str given = req_header(r, "X-Access-Token");
-    use_token(in);
-    if (is_of_e2b(in, r))
-        return front_e2b.credential(in->e2b, k, r, right);
-    struct str traffic = req_header(r, "E2B-Traffic-Access-Token");
-    enum keys_given given_is = keys_judge(k, r, given.p ? given : traffic, right);
-    if (given_is == KEYS_WRONG && given.p && traffic.p)
-        given_is = keys_judge(k, r, traffic, right);
-    if (given_is != KEYS_MISSING || !str_starts(req_head(r)->path, STR("/contexts")) ||
-        !is_local(r) || guard_from_a_page(r))
-        return given_is;
-    *right = RIGHT_USE;
-    return KEYS_RIGHT;
-}
+static const struct proof proofs[] = {
+    {.place = PROOF_FIELD, .name = "X-Access-Token"},
+    {.place = PROOF_FIELD, .name = "E2B-Traffic-Access-Token"},
+    {.place = PROOF_QUERY,
+     .name = "signature",
+     .kind = PROOF_DERIVED,
+     .on = ROUTE_SIGNED,
+     .derive = derive},
+    {.place = PROOF_BODY, .name = "accessToken", .on = ROUTE_LOGIN},
+    {.place = PROOF_PEER, .on = ROUTE_LOCAL, .is_user = is_user},
+    {.place = PROOF_END}};
+static const struct door door = {.proofs = proofs, .missing = 401, .wrong = 401};
 
 static bool preflight(void *f, struct req *r)
 {
     struct interpreter *in = f;
-    return e2b_cors(in->keys, "interpreter@", r);
+    return e2b_cors(in->access, "interpreter@", r);
 }
 
-static void refuse(void *f, struct req *r, enum refusal why, const char *text)
+static void refuse(void *f, struct req *r, enum refusal why, int status, const char *text)
 {
     struct interpreter *in = f;
     bool unknown = why == REFUSE_MISSING || why == REFUSE_WRONG;
-    if (is_of_e2b(in, r)) {
-        front_e2b.refuse(in->e2b, r, why, text);
-        return;
-    }
-    interpreter_fail(r,
-                     unknown                 ? 401
-                     : why == REFUSE_DOUBLED ? 400
-                     : why == REFUSE_MANY    ? 429
-                                             : 403,
-                     unknown ? "The access token is missing or wrong: send it as "
-                               "X-Access-Token or E2B-Traffic-Access-Token"
-                             : text);
+    if (is_of_e2b(in, r))
+        front_e2b.refuse(in->e2b, r, why, status, text);
+    else
+        interpreter_fail(r, status,
+                         unknown ? "The access token is missing or wrong: send it as "
+                                   "X-Access-Token or E2B-Traffic-Access-Token"
+                                 : text);
 }
 
 /* ---- routes ---- */
@@ -130,7 +104,6 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/health",
      .run = health,
-     .open = true,
      .about = "Answers \"OK\" while the server runs"},
     {.methods = HTTP_POST,
      .path = "/execute",
@@ -141,20 +114,24 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/contexts",
      .run = contexts_list,
+     .marks = ROUTE_LOCAL,
      .about = "Lists the contexts, the newest last"},
     {.methods = HTTP_POST,
      .path = "/contexts",
      .run = contexts_create,
+     .marks = ROUTE_LOCAL,
      .body_max = 64 << 10,
      .about = "Makes a context: a kernel of a language in a directory"},
     {.methods = HTTP_POST,
      .path = "/contexts/{id}/restart",
      .run = contexts_restart,
+     .marks = ROUTE_LOCAL,
      .body_max = 64 << 10,
      .about = "Restarts the kernel of a context, which loses its variables"},
     {.methods = HTTP_DELETE,
      .path = "/contexts/{id}",
      .run = contexts_delete,
+     .marks = ROUTE_LOCAL,
      .about = "Removes a context and ends its kernel"},
 };
 
@@ -170,7 +147,7 @@ static void *open_interpreter(struct fronts *all, const struct json *options)
     (void)options;
     f->en = fronts_engine(all);
     f->actions = f->en->actions;
-    f->keys = fronts_keys(all);
+    f->access = fronts_access(all);
     f->e2b = fronts_find(all, "e2b");
     f->front = bare;
     f->front.arg = f;
@@ -214,13 +191,12 @@ const struct front front_interpreter = {
     .name = "interpreter",
     .claims = claims,
     .format = format,
-    .key_as = &front_e2b,
-    .credential = credential,
+    .shares = &front_e2b,
+    .door = &door,
     .preflight = preflight,
     .refuse = refuse,
     .limits = &limits,
     .open = open_interpreter,
     .http = http,
     .load = load,
-    .start = start,
 };

@@ -53,12 +53,11 @@ struct context {
 struct interpreter {
     struct engine *en; /* borrowed, as are the next two */
     struct actions *actions;
-    struct keys *keys; /* borrowed */
-    struct e2b *e2b;   /* for its token, variables and directory; NULL: it is not open */
+    struct access *access; /* borrowed */
+    struct e2b *e2b;   /* for its tables, variables and directory; NULL: it is not open */
     struct http_front front;
     struct list contexts; /* owned */
     struct list runs;     /* struct execution of execute.c, owned */
-    char *token;          /* owned: a copy of e2b's token; NULL: none */
     bool stood;           /* the first contexts were made */
     struct action_watch watch;
 };

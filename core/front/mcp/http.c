@@ -286,7 +286,7 @@ static const struct param metadata_query[] = {
 
 #define METADATA(at) \
     { \
-        .methods = HTTP_GET, .path = at, .run = no_metadata, .open = true, \
+        .methods = HTTP_GET, .path = at, .run = no_metadata, \
         .about = "404: this server's keys are not those of OAuth", \
         .query = metadata_query, .answers = metadata_answers \
     }

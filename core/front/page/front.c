@@ -9,13 +9,11 @@
 #include "front/page/own.h"
 
 #include "archive/zip_text.h"
-#include "base/clock.h"
 #include "base/enc.h"
 #include "base/param.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
 #include "front/answer.h"
-#include "front/guard.h"
 #include "front/page/app.js.gz.h"
 #include "front/page/form.html.h"
 #include "front/page/form.js.gz.h"
@@ -101,8 +99,8 @@ static void get_bare(struct req *r)
 static void get_page(struct req *r)
 {
     const struct page *p = req_arg(r);
-    if (logins_by_cookie(p->logins, r, LOGIN_COOKIE_PAGE) == RIGHT_NONE) {
-        bool keyed = keys_wanted(fronts_keys(p->fronts), req_at(r));
+    if (req_right(r) == RIGHT_NONE) {
+        bool keyed = access_keyed(p->access, req_at(r));
         show_form(r, 401,
                   keyed ? "This page needs the key of the server, or the link that "
                           "<code>od serve --status</code> prints."
@@ -174,13 +172,13 @@ static void get_session(struct req *r)
     const struct page *p = req_arg(r);
     const struct json *about = fronts_about(p->fronts);
     char token[LOGIN_TOKEN_HEX + 1];
-    if (logins_page_token(p->logins, r, token) < 0) {
+    if (access_page_token(p->access, r, token) < 0) {
         page_fail(r, 401, "You are not logged in");
         return;
     }
     struct json *j = json_object();
     struct buf b = BUF_INIT(4096);
-    bool use = logins_by_cookie(p->logins, r, LOGIN_COOKIE_PAGE) == RIGHT_USE;
+    bool use = req_right(r) == RIGHT_USE;
     json_put_z(j, "page", token);
     json_put_z(j, "may", use ? "drive" : "view");
     json_put_str(j, "name", json_str(about, "name", ""));
@@ -191,23 +189,22 @@ static void get_session(struct req *r)
     req_answer_take(r, 200, "application/json", &b);
 }
 
-static void log_in(struct req *r, enum right right)
+static void log_in(struct req *r)
 {
     struct page *p = req_arg(r);
     engine_touch(fronts_engine(p->fronts));
-    logins_add(p->logins, r, LOGIN_COOKIE_PAGE, right);
+    access_log_in(p->access, r, LOGIN_COOKIE_PAGE);
     req_header_add(r, "Cache-Control", "no-store");
 }
 
 static void try_once(struct req *r, struct str once)
 {
     struct page *p = req_arg(r);
-    struct keys *keys = fronts_keys(p->fronts);
-    enum right right = logins_use_once(p->logins, once);
-    if (right != RIGHT_NONE) {
-        log_in(r, right);
+    enum late said = access_late(p->access, &door_native, r, "once", once);
+    if (said == LATE_COUNTS) {
+        log_in(r);
         req_answer(r, 204, NULL, STR(""));
-    } else if (keys_wanted(keys, req_at(r)) && !keys_wrong(keys, clock_ms())) {
+    } else if (said == LATE_MANY) {
         page_fail(r, 429, "Too many wrong links. Try again in a second");
     } else {
         page_fail(r, 401, "This link was already used, or is older than ten minutes");
@@ -217,51 +214,38 @@ static void try_once(struct req *r, struct str once)
 static void try_key(struct req *r, struct str key)
 {
     struct page *p = req_arg(r);
-    struct keys *keys = fronts_keys(p->fronts);
-    enum right right = keys_right(keys, req_at(r), key);
-    if (right != RIGHT_NONE) {
-        log_in(r, right);
+    enum late said = access_late(p->access, &door_native, r, "key", key);
+    if (said == LATE_COUNTS) {
+        log_in(r);
         req_header_add(r, "Location", "./");
         req_answer(r, 303, NULL, STR(""));
-    } else if (!keys_wrong(keys, clock_ms())) {
+    } else if (said == LATE_MANY) {
         show_form(r, 429, "Too many wrong keys. Try again in a second.");
     } else {
         show_form(r, 401, "This key is wrong.");
     }
 }
 
-/* Logs in by the key in the head, which the guard has judged: for programs. */
-static void try_head(struct req *r)
-{
-    if (req_right(r) != RIGHT_NONE) {
-        log_in(r, req_right(r));
-        req_answer(r, 204, NULL, STR(""));
-        return;
-    }
-    keys_wrong(fronts_keys(((struct page *)req_arg(r))->fronts), clock_ms());
-    req_close_after(r);
-    page_fail(r, 401, "This key is wrong");
-}
-
 static void post_session(struct req *r)
 {
     struct page *p = req_arg(r);
-    bool keyed = keys_wanted(fronts_keys(p->fronts), req_at(r));
     struct buf key = BUF_INIT(LIMIT_API_KEY_MAX), once = BUF_INIT(LOGIN_TOKEN_HEX + 1);
     bool has_key = http_query(req_body(r), "key", &key) > 0;
     bool has_once = http_query(req_body(r), "once", &once) > 0;
-    if (!logins_is_from_here(p->logins, r))
+    if (!access_from_here(p->access, r)) {
         show_form(r, 401, "Another page sent this form. Log in here.");
-    else if (has_once)
+    } else if (has_once) {
         try_once(r, buf_str(&once));
-    else if (!keyed)
+    } else if (!access_keyed(p->access, req_at(r))) {
         page_fail(r, 403, "This server has no key: od serve --status prints a link");
-    else if (req_header(r, "X-Session-API-Key").p)
-        try_head(r);
-    else if (has_key)
+    } else if (req_right(r) != RIGHT_NONE) { /* by the key in the head: a program */
+        log_in(r);
+        req_answer(r, 204, NULL, STR(""));
+    } else if (has_key) {
         try_key(r, buf_str(&key));
-    else
+    } else {
         page_fail(r, 400, "The body must be key=KEY or once=TOKEN, as a form has it");
+    }
     buf_release(&key);
     buf_release(&once);
 }
@@ -269,11 +253,7 @@ static void post_session(struct req *r)
 static void delete_session(struct req *r)
 {
     struct page *p = req_arg(r);
-    if (logins_by_page(p->logins, r) == RIGHT_NONE) {
-        page_fail(r, 401, "There is no login, or no X-OD-Page with its page token");
-        return;
-    }
-    logins_end(p->logins, r, LOGIN_COOKIE_PAGE);
+    access_log_out(p->access, r, LOGIN_COOKIE_PAGE);
     req_header_add(r, "Cache-Control", "no-store");
     req_answer(r, 204, NULL, STR(""));
 }
@@ -312,23 +292,22 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/ui",
      .run = get_bare,
-     .open = true,
-     .page = true,
+     .marks = ROUTE_BROWSERS,
      .about = "Redirects to the page",
      .answers = bare_answers},
     {.methods = HTTP_GET,
      .path = "/ui/",
      .run = get_page,
-     .open = true,
-     .page = true,
+     .right = RIGHT_VIEW,
+     .marks = ROUTE_BROWSERS | ROUTE_COOKIE,
      .about = "The live page; without its cookie, 401 and a form",
      .answers = page_answers},
     {.methods = HTTP_POST,
      .path = "/ui/session",
      .run = post_session,
      .body_max = FORM_MAX,
-     .open = true,
-     .page = true,
+     .right = RIGHT_VIEW,
+     .marks = ROUTE_BROWSERS | ROUTE_LOGIN,
      .takes = "application/x-www-form-urlencoded",
      .about =
          "Makes a cookie of key=KEY, of the key in the head, or of once=TOKEN from a "
@@ -337,49 +316,49 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/ui/session",
      .run = get_session,
-     .open = true,
-     .page = true,
+     .right = RIGHT_VIEW,
+     .marks = ROUTE_BROWSERS | ROUTE_COOKIE,
      .about = "Returns the page token of the cookie's login, and what it may do"},
     {.methods = HTTP_DELETE,
      .path = "/ui/session",
      .run = delete_session,
-     .open = true,
-     .page = true,
+     .right = RIGHT_VIEW,
+     .marks = ROUTE_BROWSERS | ROUTE_PAGE,
      .about = "Ends the login of the cookie, with its page token in X-OD-Page",
      .answers = end_answers},
     {.methods = HTTP_GET,
      .path = "/ui/ports",
      .run = page_ports,
      .right = RIGHT_VIEW,
-     .page = true,
+     .marks = ROUTE_PAGE,
      .query = ports_query,
      .about = "The ports that programs listen at"},
     {.methods = HTTP_GET,
      .path = "/ui/frame",
      .run = get_frame,
-     .open = true,
-     .page = true,
+     .marks = ROUTE_BROWSERS,
      .about = "The sandboxed frame of the page for HTML that cells show",
      .answers = frame_answers},
     {.methods = HTTP_GET,
      .path = "/ui/file/{file}",
      .run = get_file,
-     .open = true,
-     .page = true,
+     .marks = ROUTE_BROWSERS,
      .about = "A file of the page",
      .query = file_query,
      .answers = file_answers},
 };
 
-static const struct http_front bare = {
-    .routes = routes, .nroutes = sizeof(routes) / sizeof(routes[0]), .fail = page_fail};
+static const struct http_front bare = {.routes = routes,
+                                       .nroutes = sizeof(routes) / sizeof(routes[0]),
+                                       .fail = page_fail,
+                                       .challenge = true};
 
 /* ---- options ---- */
 
 static int check_origin(struct str value, struct err *e)
 {
     (void)e;
-    return guard_is_origin(value) ? 0 : -1;
+    return access_is_origin(value) ? 0 : -1;
 }
 
 static int check_prefix(struct str value, struct err *e)
@@ -485,7 +464,7 @@ static void *open_page(struct fronts *all, const struct json *given)
     p->front = bare;
     p->front.arg = p;
     p->fronts = all;
-    p->logins = fronts_logins(all);
+    p->access = fronts_access(all);
     name_file(&p->files[0], "app", "js", js,
               str_n((const char *)app_js_gz, sizeof(app_js_gz)));
     name_file(&p->files[1], "page", "css", css,
@@ -508,7 +487,7 @@ static void *open_page(struct fronts *all, const struct json *given)
     p->origin = xstrndup(origin.p, origin.n);
     struct str embed = json_str(own, "embed", "");
     p->embed = xstrndup(embed.p, embed.n);
-    logins_set_outside(p->logins, origin, json_str(own, "prefix", ""), embed.n > 0);
+    access_set_outside(p->access, origin, json_str(own, "prefix", ""), embed.n > 0);
     page_ports_init(p);
     buf_init(&p->once, 2 * HASH_SHA256_SIZE);
     dec_base64(&p->once, json_str(own, "once", ""));
@@ -526,7 +505,7 @@ static void start(void *f)
 {
     struct page *p = f;
     if (fronts_engine(p->fronts)->first && p->once.n == HASH_SHA256_SIZE)
-        logins_put_once(p->logins, RIGHT_USE, (const uint8_t *)p->once.p);
+        grants_put_once(&p->access->grants, (const uint8_t *)p->once.p);
 }
 
 static struct json *status(const void *f)
@@ -535,19 +514,19 @@ static struct json *status(const void *f)
     struct json *j = json_object(), *links = json_array();
     const struct json *at = json_first(json_get(fronts_about(p->fronts), "addresses"));
     char token[LOGIN_TOKEN_HEX + 1];
-    logins_once(p->logins, RIGHT_USE, token);
+    grants_once(&p->access->grants, token);
     for (unsigned n = 0; at && n < LINKS_MAX; at = json_next(at)) {
         struct buf link = BUF_INIT(LINK_MAX);
         struct str address = json_str_value(at, "");
         if (page_link(&link, p->origin[0] ? str_of(p->origin) : address,
-                      str_of(logins_prefix(p->logins)), token) == 0) {
+                      str_of(access_prefix(p->access)), token) == 0) {
             json_push_str(links, buf_str(&link));
             n = p->origin[0] ? LINKS_MAX : n + 1;
         }
         buf_release(&link);
     }
     memset(token, 0, sizeof(token));
-    json_put_int(j, "logins", logins_count(p->logins));
+    json_put_int(j, "logins", grants_count(&p->access->grants, GRANT_LOGIN));
     json_put(j, "links", links);
     return j;
 }

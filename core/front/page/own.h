@@ -10,7 +10,7 @@
 #define OD_FRONT_PAGE_OWN_H
 
 #include "front/front.h"
-#include "front/logins.h"
+#include "access/access.h"
 #include "io/loop.h"
 
 enum {
@@ -28,7 +28,7 @@ struct page_file {
 struct page {
     struct http_front front;
     struct fronts *fronts;
-    struct logins *logins;
+    struct access *access;
     struct page_file files[PAGE_FILES];
     struct buf html, form;       /* owned */
     char tag[PAGE_HASH_HEX + 3]; /* of html */

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 
 /*
- * Appends the address of the page at a listener, with a token of logins_once that logs in
+ * Appends the address of the page at a listener, with a token of grants_once that logs in
  * once. address: the listener as people write it, or an origin; prefix: what precedes the
  * page's path, as "/box/17". Returns -1 if no browser can open the page there: a unix
  * socket, or the listener of another front-end.

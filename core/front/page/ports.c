@@ -66,7 +66,7 @@ static void answer(const struct page *p, struct req *r, const struct listening *
             json_put_int(row, "pid", all[i].pid);
         if (all[i].comm[0])
             json_put_z(row, "program", all[i].comm);
-        if (logins_app_token(p->logins, r, all[i].port, token) == 0) {
+        if (access_app_token(p->access, r, all[i].port, token) == 0) {
             snprintf(app, sizeof(app), "proxy/%u~%s/", all[i].port, token);
             json_put_z(row, "app", app);
             struct buf host = BUF_INIT(512);

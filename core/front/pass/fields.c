@@ -6,8 +6,8 @@
  */
 #include "front/pass/own.h"
 
+#include "access/access.h"
 #include "front/fronts.h"
-#include "front/logins.h"
 #include "net/addr.h"
 
 #include <stdio.h>
@@ -122,7 +122,7 @@ static bool is_ours(const struct passes *p, const struct req *r, struct str name
  * it. */
 static struct str outside(const struct passes *p)
 {
-    return str_of(p->rules->sandbox ? logins_prefix(fronts_logins(p->fronts)) : "");
+    return str_of(p->rules->sandbox ? access_prefix(fronts_access(p->fronts)) : "");
 }
 
 static void add_prefix(const struct passes *p, const struct pass_target *t,
@@ -199,7 +199,7 @@ bool pass_hides_keys(const struct passes *p, const struct req *r, struct str nam
         strncasecmp(v.p, bearer.p, bearer.n) != 0)
         return false;
     v = str_trim(str_sub(v, bearer.n, v.n));
-    return keys_right(fronts_keys(p->fronts), req_at(r), v) != RIGHT_NONE;
+    return access_is_key(fronts_access(p->fronts), req_at(r), v);
 }
 
 /* ---- answers ---- */

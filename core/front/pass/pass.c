@@ -10,10 +10,10 @@
  */
 #include "front/pass/own.h"
 
+#include "access/access.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
 #include "front/fronts.h"
-#include "front/logins.h"
 #include "http/dial.h"
 #include "net/addr.h"
 
@@ -327,7 +327,7 @@ static unsigned count(const struct passes *p, uint64_t viewer)
 
 uint64_t pass_viewer(const struct passes *p, const struct req *r, uint16_t port)
 {
-    return logins_viewer(fronts_logins(p->fronts), r, port);
+    return access_viewer(fronts_access(p->fronts), r, port);
 }
 
 void pass_request(struct passes *p, struct req *r, const struct pass_target *to)

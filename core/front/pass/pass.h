@@ -91,7 +91,7 @@ void pass_add_slash(struct req *r, const struct pass_target *to);
  * server. */
 bool pass_hides_keys(const struct passes *p, const struct req *r, struct str name);
 /* rules.viewer: finds the login by the token in the address or by its cookie
- * (logins_viewer). */
+ * (access_viewer). */
 uint64_t pass_viewer(const struct passes *p, const struct req *r, uint16_t port);
 /* rules.absent for people: a page that looks again every 2 seconds, with status 502. */
 void pass_show_absent(struct req *r, uint16_t port, const char *text);

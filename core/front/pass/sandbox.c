@@ -8,7 +8,7 @@
  */
 #include "front/pass/own.h"
 
-#include "front/logins.h"
+#include "access/access.h"
 
 #include <string.h>
 #include <strings.h>
@@ -32,7 +32,7 @@ static bool is_opaque(const struct req *r)
     struct str token;
     uint16_t port;
     return req_right(r) != RIGHT_NONE && (str_eq(req_header(r, "Origin"), STR("null")) ||
-                                          (logins_app_of(r, &port, &token) && token.p));
+                                          (access_app_of(r, &port, &token) && token.p));
 }
 
 static void add_copy(struct req *r, const char *name, struct str value)

@@ -28,17 +28,21 @@ static void fail(struct req *r, int status, const char *text)
     req_answer_take(r, status, "application/json", &b);
 }
 
-static void refuse(void *f, struct req *r, enum refusal why, const char *text)
+static const struct proof proofs[] = {
+    {.place = PROOF_FIELD, .name = "X-Session-API-Key"},
+    {.place = PROOF_BEARER, .name = "Authorization"},
+    {.place = PROOF_COOKIE, .name = LOGIN_COOKIE_PREVIEW, .kind = PROOF_LOGIN},
+    {.place = PROOF_BODY, .name = "key", .on = ROUTE_LOGIN},
+    {.place = PROOF_END}};
+const struct door preview_door = {.proofs = proofs, .missing = 401, .wrong = 401};
+
+static void refuse(void *f, struct req *r, enum refusal why, int status, const char *text)
 {
     (void)f;
     if (why == REFUSE_MISSING && wants_html(r))
         preview_show_form(r, 401, "This page needs the key of the server.");
     else
-        fail(r,
-             why == REFUSE_MISSING || why == REFUSE_WRONG ? 401
-             : why == REFUSE_DOUBLED                      ? 400
-             : why == REFUSE_MANY                         ? 429
-                                                          : 403,
+        fail(r, status,
              why == REFUSE_BROWSER
                  ? "A browser may use this listener only with a key: start the server "
                    "with --api-key-file"
@@ -162,13 +166,13 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/login",
      .run = preview_login_get,
-     .open = true,
      .about = "A form that turns a key into a cookie"},
     {.methods = HTTP_POST,
      .path = "/login",
      .run = preview_login_post,
      .body_max = FORM_MAX,
-     .open = true,
+     .right = RIGHT_VIEW,
+     .marks = ROUTE_LOGIN,
      .about = "Turns a key into a cookie"},
     {.methods = HTTP_GET | HTTP_POST,
      .path = "/{port}",
@@ -225,7 +229,7 @@ static const struct httpd_config limits = {.conns_max = 2 * PASSES_MAX};
 
 const struct front front_preview = {
     .name = "preview",
-    .credential = preview_credential,
+    .door = &preview_door,
     .refuse = refuse,
     .limits = &limits,
     .open = open_preview,

@@ -7,23 +7,12 @@
  */
 #include "front/preview/own.h"
 
-#include "base/clock.h"
 #include "front/fronts.h"
-#include "front/logins.h"
+#include "access/access.h"
 
 #include <string.h>
 
 enum { NEXT_MAX = 2048, PAGE_MAX = 8 << 10 };
-
-enum keys_given preview_credential(void *f, const struct keys *k, const struct req *r,
-                                   enum right *right)
-{
-    const struct preview *p = f;
-    *right = logins_by_cookie(fronts_logins(p->fronts), r, LOGIN_COOKIE_PREVIEW);
-    if (keys_wanted(k, req_at(r)) && *right != RIGHT_NONE)
-        return KEYS_RIGHT;
-    return keys_of(k, r, right);
-}
 
 /* ---- the form ---- */
 
@@ -87,22 +76,23 @@ void preview_login_get(struct req *r)
 void preview_login_post(struct req *r)
 {
     struct preview *p = req_arg(r);
-    struct keys *keys = fronts_keys(p->fronts);
-    struct logins *logins = fronts_logins(p->fronts);
+    struct access *a = fronts_access(p->fronts);
     struct buf key = BUF_INIT(LIMIT_API_KEY_MAX), next = BUF_INIT(NEXT_MAX),
                to = BUF_INIT(NEXT_MAX + 8);
-    http_query(req_body(r), "key", &key);
     http_query(req_body(r), "next", &next);
-    enum right right = keys_right(keys, req_at(r), buf_str(&key));
-    if (!logins_is_from_here(logins, r)) {
+    bool has = http_query(req_body(r), "key", &key) > 0;
+    enum late said = LATE_WRONG;
+    if (has && access_from_here(a, r))
+        said = access_late(a, &preview_door, r, "key", buf_str(&key));
+    if (!access_from_here(a, r)) {
         show(r, 403, "Another page sent this form. Log in here.", STR(""));
-    } else if (right == RIGHT_NONE) {
-        bool few = keys_wrong(keys, clock_ms());
+    } else if (said != LATE_COUNTS) {
+        bool few = said == LATE_WRONG;
         show(r, few ? 401 : 429,
              few ? "This key is wrong." : "Too many wrong keys. Try again in a second.",
              next_of(&next));
     } else {
-        logins_add(logins, r, LOGIN_COOKIE_PREVIEW, right);
+        access_log_in(a, r, LOGIN_COOKIE_PREVIEW);
         buf_addf(&to, "./%.*s", STR_ARG(next_of(&next)));
         req_header_add(r, "Location", buf_z(&to));
         req_header_add(r, "Cache-Control", "no-store");

@@ -19,6 +19,7 @@
 #ifndef OD_FRONT_PREVIEW_OWN_H
 #define OD_FRONT_PREVIEW_OWN_H
 
+#include "access/access.h"
 #include "front/pass/pass.h"
 
 struct preview {
@@ -30,9 +31,8 @@ struct preview {
 
 /* ---- login.c ---- */
 
-/* front.credential: the key of X-Session-API-Key or Bearer, else the cookie. */
-enum keys_given preview_credential(void *f, const struct keys *k, const struct req *r,
-                                   enum right *right);
+/* Its proofs: the key, else the cookie. */
+extern const struct door preview_door;
 /* Answers with the form; status 200, 401 or 429. */
 void preview_show_form(struct req *r, int status, const char *why);
 void preview_login_get(struct req *r);

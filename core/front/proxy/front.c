@@ -5,11 +5,12 @@
  * request to an app; front/guard.c decides which requests are allowed.
  */
 #include "base/json.h"
+
+#include "access/access.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
 #include "front/answer.h"
 #include "front/fronts.h"
-#include "front/logins.h"
 #include "front/pass/pass.h"
 
 enum { PAGE_MAX = 4 << 10 };
@@ -104,7 +105,7 @@ static void add_token(const struct proxied *p, struct req *r,
     char token[LOGIN_APP_HEX + 1];
     struct str rest = to->rest, path = str_cut(&rest, '?');
     struct buf b = BUF_INIT(HTTP_HEAD_MAX + 64);
-    if (logins_app_token(fronts_logins(p->fronts), r, to->port, token) < 0) {
+    if (access_app_token(fronts_access(p->fronts), r, to->port, token) < 0) {
         fail(r, 403, "There is no login");
         return;
     }
@@ -177,7 +178,7 @@ static const struct route routes[] = {
     {.methods = PASS_METHODS,
      .path = "/proxy/*",
      .body = serve_below,
-     .key_in_path = true,
+     .marks = ROUTE_PATH,
      .answers = answers,
      .about = "/proxy/PORT/rest: sends /rest to that port of 127.0.0.1 or ::1. The "
               "page has PORT~TOKEN in place of PORT and a key"},
@@ -186,7 +187,7 @@ static const struct route kept_routes[] = {
     {.methods = PASS_METHODS,
      .path = "/absproxy/*",
      .body = serve_kept,
-     .key_in_path = true,
+     .marks = ROUTE_PATH,
      .answers = answers,
      .about = "The same, but the app gets the path /absproxy/PORT/rest"},
 };

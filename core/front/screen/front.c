@@ -49,9 +49,8 @@ static void upgrade(struct req *r)
                     : "The client does not offer " SCREEN_PROTOCOL);
         return;
     }
-    logins_guest(f->logins, r, &guest);
-    if (f->nlinks >= LINKS_MAX ||
-        (guest.right == RIGHT_NONE && f->strangers >= LIMIT_WS_WITHOUT_KEY)) {
+    access_guest(f->access, &door_native, r, &guest);
+    if (!access_has_place(f->nlinks, SCREEN_LINKS, guest.right)) {
         req_header_add(r, "Retry-After", "1");
         fail(r, 503, "Too many people watch browsers");
         return;
@@ -77,8 +76,7 @@ static const struct route routes[] = {
      .path = "/screen/{session}",
      .run = upgrade,
      .right = RIGHT_VIEW,
-     .key_in_message = true,
-     .page = true,
+     .marks = ROUTE_MESSAGE | ROUTE_PAGE,
      .query = parts,
      .answers =
          (const struct route_answer[]){
@@ -138,7 +136,7 @@ static void *open_screen(struct fronts *all, const struct json *options)
     f->http.arg = f;
     f->fronts = all;
     f->en = fronts_engine(all);
-    f->logins = fronts_logins(all);
+    f->access = fronts_access(all);
     f->log = (struct screen_log){.driven = on_driven, .typed = on_typed};
     list_init(&f->links);
     return f;

@@ -54,24 +54,17 @@ static void wire_free(void *p)
     free(k);
 }
 
-static void known(struct screen_wire *k)
-{
-    k->f->strangers -= k->stranger;
-    k->stranger = false;
-    timer_stop(&k->first);
-}
-
 /* Ends the link; its memory is freed at the end of this turn. */
 static void wire_end(struct screen_wire *k, bool stays)
 {
     if (k->over)
         return;
     k->over = true;
-    known(k);
+    timer_stop(&k->first);
     screen_leave(&k->viewer, stays);
     list_del(&k->node);
     ws_release(&k->ws);
-    k->f->nlinks--;
+    k->f->nlinks -= !k->stranger;
     loop_bury(k->f->en->loop, k, wire_free);
 }
 
@@ -284,17 +277,23 @@ static void set_name(struct screen_wire *k, struct str name)
 static int take_first(struct screen_wire *k, const struct json *m, struct err *e)
 {
     if (k->guest.right == RIGHT_NONE) {
-        enum guest_said said = guest_says(k->f->logins, &k->guest, m);
-        if (said != GUEST_KNOWN) {
-            ws_close(&k->ws, said == GUEST_MANY ? WS_AGAIN_LATER : WS_POLICY,
-                     said == GUEST_MANY
+        enum late said = guest_says(k->f->access, &k->guest, m);
+        if (said != LATE_COUNTS) {
+            ws_close(&k->ws, said == LATE_MANY ? WS_AGAIN_LATER : WS_POLICY,
+                     said == LATE_MANY
                          ? STR("Too many wrong keys. Try again in a second")
                          : STR("the first message must have a right \"page\" or "
                                "\"api_key\""));
             return 0;
         }
+        if (!access_has_place(k->f->nlinks, SCREEN_LINKS, k->guest.right)) {
+            ws_close(&k->ws, WS_AGAIN_LATER, STR("too many people watch browsers"));
+            return 0;
+        }
     }
-    known(k);
+    k->f->nlinks += k->stranger;
+    k->stranger = false;
+    timer_stop(&k->first);
     ws_set_max(&k->ws, MESSAGE_MAX);
     set_name(k, json_str(m, "name", ""));
     k->viewer.calls = &viewer_calls;
@@ -395,8 +394,7 @@ void screen_wire_open(struct screen_front *f, struct stream *take, struct str se
     random_hex(k->id + 1, 8);
     buf_init(&k->error, 8 << 10);
     list_add_tail(&f->links, &k->node);
-    f->nlinks++;
-    f->strangers += k->stranger;
+    f->nlinks += !k->stranger;
     ws_start(&k->ws, take, &opts, &ws_calls);
     k->ws.s.out.max = SCREEN_FRAME_MAX + SAY_MAX;
     k->ws.s.low = LINK_LOW;

@@ -10,7 +10,7 @@
 
 #include "browser/screen.h"
 #include "front/front.h"
-#include "front/logins.h"
+#include "access/access.h"
 #include "http/ws.h"
 
 #define SCREEN_PROTOCOL "od.screen.v1" /* Sec-WebSocket-Protocol */
@@ -19,18 +19,17 @@ enum {
     SESSION_MAX = 40,        /* bytes of a session's name */
     MESSAGE_MAX = 256 << 10, /* of a peer's message: a paste, of which each byte may be
                               * \u00xx */
-    LINKS_MAX = 128          /* including those without a first message yet */
+    SCREEN_LINKS = 128       /* of those who have shown a key, or need none */
 };
 
 struct screen_front {
     struct http_front http;
     struct fronts *fronts; /* borrowed */
     struct engine *en;     /* the same */
-    struct logins *logins; /* the same */
+    struct access *access; /* the same */
     struct list links;     /* struct screen_wire */
     struct screen_log log;
-    unsigned nlinks, strangers; /* strangers: those without a key before the first
-                                 * message */
+    unsigned nlinks; /* without those that wait for their first message's key */
     uint64_t frames, frame_bytes, inputs;
 };
 

@@ -238,42 +238,12 @@ static const struct http_front *http(const void *f, unsigned i)
 
 /* ---- keys ---- */
 
-static enum keys_given credential(void *f, const struct keys *k, const struct req *r,
-                                  enum right *right)
-{
-    const struct http_head *h = req_head(r);
-    int n = 0;
-    (void)f;
-    for (int i = 0; i < h->nfields; i++)
-        n += h->fields[i].name.n == 9 &&
-             strncasecmp(h->fields[i].name.p, "X-API-Key", 9) == 0;
-    struct str key = req_header(r, "X-API-Key");
-    if (key.n == 0) /* FastAPI: an empty one is a missing one */
-        key.p = NULL;
-    return n > 1 ? KEYS_DOUBLED : keys_judge(k, r, key, right);
-}
-
-static void refuse(void *f, struct req *r, enum refusal why, const char *text)
-{
-    (void)f;
-    switch (why) {
-    case REFUSE_MISSING:
-        fail(r, 403, "Not authenticated");
-        break;
-    case REFUSE_WRONG:
-        fail(r, 401, "Invalid API Key");
-        break;
-    case REFUSE_DOUBLED:
-        fail(r, 400, text);
-        break;
-    case REFUSE_MANY:
-        fail(r, 429, text);
-        break;
-    default:
-        fail(r, 403, text);
-        break;
-    }
-}
+static const struct proof proofs[] = {
+    /* FastAPI: an empty one is a missing one */
+    {.place = PROOF_FIELD, .name = "X-API-Key", .empty_is_none = true},
+    {.place = PROOF_END}};
+static const struct door door = {
+    .proofs = proofs, .wrong = 401, .missing_text = "Not authenticated"};
 
 /* ---- life ---- */
 
@@ -344,8 +314,7 @@ const struct front front_swerex = {
     .open = open_swerex,
     .http = http,
     .key = "auth_token",
-    .credential = credential,
-    .refuse = refuse,
+    .door = &door,
     .limits = &limits,
     .programs = programs,
     .load = load,

@@ -91,14 +91,13 @@ static const struct route routes[] = {
      .path = "/terminal",
      .run = get_list,
      .right = RIGHT_VIEW,
-     .page = true,
+     .marks = ROUTE_PAGE,
      .about = "The sessions, with their states and drivers"},
     {.methods = HTTP_GET,
      .path = "/terminal/{session}",
      .run = get_terminal,
      .right = RIGHT_VIEW,
-     .key_in_message = true,
-     .page = true,
+     .marks = ROUTE_MESSAGE | ROUTE_PAGE,
      .about = "Watches the terminal of a session, and drives it: a WebSocket of the "
               "protocol od.terminal.v1",
      .query = session_query,
@@ -118,7 +117,7 @@ static void *open_terminal(struct fronts *all, const struct json *options)
     t->front.arg = t;
     t->fronts = all;
     t->en = fronts_engine(all);
-    t->logins = fronts_logins(all);
+    t->access = fronts_access(all);
     list_init(&t->feeds);
     list_init(&t->strangers);
     return t;

@@ -17,7 +17,7 @@
 #include "action/log.h"
 #include "engine/engine.h"
 #include "front/front.h"
-#include "front/logins.h"
+#include "access/access.h"
 #include "http/ws.h"
 #include "shell/session.h"
 #include "term/picture.h"
@@ -36,11 +36,11 @@ enum {
 struct terminal {
     struct engine *en;
     struct fronts *fronts;
-    struct logins *logins;
+    struct access *access;
     struct http_front front;
     struct list feeds;
     struct list strangers; /* viewers without a feed */
-    unsigned nviewers, without_key;
+    unsigned nviewers; /* that have shown a key, or need none */
     uint64_t next_id;
     bool closed;
 };
@@ -101,7 +101,7 @@ struct watcher {
     char session[ACTION_SESSION_MAX + 1], id[24], name[TERMINAL_NAME + 1];
     char token[TERMINAL_TOKEN + 1];
     int rows, cols; /* the last size sent, 0: only in hello */
-    bool begun, with_key, over, full;
+    bool begun, with_key, counted, over, full;
     bool live;         /* it has a picture, or continues from one */
     bool behind;       /* it needs a picture */
     bool unpainted;    /* a picture was sent and is not acknowledged */

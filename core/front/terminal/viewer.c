@@ -45,8 +45,7 @@ static void viewer_end(struct watcher *v)
     replay_end(v);
     timer_stop(&v->first);
     timer_stop(&v->log);
-    v->t->nviewers--;
-    v->t->without_key -= v->with_key;
+    v->t->nviewers -= v->counted;
     if (v->feed)
         feed_leave(v->feed, v);
     else
@@ -432,17 +431,23 @@ static void take_first(struct watcher *v, bool text, struct str message)
         return;
     }
     if (v->with_key) {
-        enum guest_said said = guest_says(v->t->logins, &v->guest, m);
-        if (said != GUEST_KNOWN) {
-            ws_close(&v->ws, said == GUEST_WRONG ? WS_POLICY : WS_AGAIN_LATER,
-                     said == GUEST_WRONG ? STR("Invalid API Key")
-                                         : STR("Too many wrong API keys. Try again in a "
-                                               "second"));
+        enum late said = guest_says(v->t->access, &v->guest, m);
+        if (said != LATE_COUNTS) {
+            ws_close(&v->ws, said == LATE_WRONG ? WS_POLICY : WS_AGAIN_LATER,
+                     said == LATE_WRONG ? STR("Invalid API Key")
+                                        : STR("Too many wrong API keys. Try again in a "
+                                              "second"));
             json_free(m);
             return;
         }
         v->with_key = false;
-        v->t->without_key--;
+        if (!access_has_place(v->t->nviewers, TERMINAL_VIEWERS, v->guest.right)) {
+            ws_close(&v->ws, WS_AGAIN_LATER, STR("too many people watch terminals"));
+            json_free(m);
+            return;
+        }
+        v->t->nviewers++;
+        v->counted = true;
     }
     timer_stop(&v->first);
     ws_set_max(&v->ws, TERMINAL_INPUT + 1);
@@ -511,7 +516,6 @@ void viewer_open(struct terminal *t, struct req *r)
     struct stream s;
     const char *chosen;
     int status = ws_check_req(r, protocols, &chosen, accept, &e);
-    bool keyed = req_right(r) != RIGHT_NONE;
     if (status) {
         terminal_bare.fail(r, status, e.text);
         return;
@@ -522,8 +526,7 @@ void viewer_open(struct terminal *t, struct req *r)
                                   : "the client does not offer od.terminal.v1");
         return;
     }
-    if (t->closed || t->nviewers >= TERMINAL_VIEWERS ||
-        (!keyed && t->without_key >= LIMIT_WS_WITHOUT_KEY)) {
+    if (t->closed || !access_has_place(t->nviewers, TERMINAL_VIEWERS, req_right(r))) {
         req_header_add(r, "Retry-After", "1");
         terminal_bare.fail(r, 503, "too many people watch terminals already");
         return;
@@ -531,7 +534,7 @@ void viewer_open(struct terminal *t, struct req *r)
     struct watcher *v = xnew(struct watcher);
     v->t = t;
     memcpy(v->session, session.p, session.n);
-    logins_guest(t->logins, r, &v->guest);
+    access_guest(t->access, &door_native, r, &v->guest);
     req_header_add(r, "Sec-WebSocket-Accept", accept);
     req_header_add(r, "Sec-WebSocket-Protocol", chosen);
     if (req_upgrade(r, "websocket", &s, &no_calls) < 0) {
@@ -541,8 +544,8 @@ void viewer_open(struct terminal *t, struct req *r)
         return;
     }
     v->with_key = v->guest.right == RIGHT_NONE;
-    t->without_key += v->with_key;
-    t->nviewers++;
+    v->counted = !v->with_key;
+    t->nviewers += v->counted;
     buf_init(&v->said, 2 * SAID_MAX);
     buf_init(&v->input, 2 * TERMINAL_INPUT);
     list_add_tail(&t->strangers, &v->node);

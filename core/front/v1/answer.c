@@ -142,38 +142,34 @@ void v1_fail(struct req *r, int status, const char *text)
         v1_broken(r, status, text);
 }
 
-/* ---- the key ---- */
+/* ---- proofs ---- */
 
-/*
- * Judges X-Session-API-Key. For a WebSocket, the query's session_api_key takes precedence
- * (openhands-agent-server sockets.py), as browsers cannot send a field there.
- */
-enum keys_given v1_credential(void *f, const struct keys *k, const struct req *r,
-                              enum right *right)
-{
-    struct str given = req_header(r, "X-Session-API-Key");
-    struct buf query = BUF_INIT(LIMIT_API_KEY_MAX);
-    (void)f;
-    /* Not a possible key: stands for one that is empty or too long. */
-    const struct str wrong = STR("\xff");
-    int got = 0;
-    if (str_eq(req_head(r)->path, str_of(ws_path)))
-        got = req_query(r, "session_api_key", &query);
-    if (got != 0)
-        given = got > 0 && query.n > 0 ? buf_str(&query) : wrong;
-    enum keys_given how = keys_judge(k, r, given, right);
-    buf_release(&query);
-    return how;
-}
+/* For a WebSocket, as browsers cannot send a field there, the query may have the key
+ * (openhands-agent-server sockets.py). */
+static const struct proof proofs[] = {
+    {.place = PROOF_FIELD, .name = "X-Session-API-Key"},
+    {.place = PROOF_QUERY, .name = "session_api_key", .on = ROUTE_MESSAGE},
+    {.place = PROOF_MESSAGE, .name = "session_api_key", .on = ROUTE_MESSAGE},
+    {.place = PROOF_FIELD,
+     .name = "X-Init-API-Key",
+     .kind = PROOF_SECRET,
+     .on = ROUTE_SETUP},
+    {.place = PROOF_END}};
+const struct door v1_door = {.proofs = proofs,
+                             .missing = 401,
+                             .wrong = 401,
+                             .missing_text = "Unauthorized",
+                             .wrong_text = "Unauthorized",
+                             .page_may = v1_page_may};
 
-void v1_refuse(void *f, struct req *r, enum refusal why, const char *text)
+void v1_refuse(void *f, struct req *r, enum refusal why, int status, const char *text)
 {
     (void)f;
     bool unknown = why == REFUSE_MISSING || why == REFUSE_WRONG;
-    if (str_eq(req_head(r)->path, str_of(ws_path)) && unknown)
+    if (unknown && str_eq(req_head(r)->path, str_of(ws_path)))
         v1_detail(r, 403, "Forbidden");
-    else if (unknown)
-        v1_detail(r, 401, "Unauthorized");
+    else if (status < 500)
+        v1_detail(r, status, text);
     else
-        v1_detail(r, why == REFUSE_DOUBLED ? 400 : why == REFUSE_MANY ? 429 : 403, text);
+        v1_broken(r, status, text);
 }

@@ -189,7 +189,7 @@ static const struct route routes[] = {
      .path = "/sockets/bash-events",
      .run = bash_socket,
      .right = RIGHT_VIEW,
-     .key_in_message = true,
+     .marks = ROUTE_MESSAGE,
      .about = "A WebSocket: sends events as they happen; accepts commands"},
 };
 

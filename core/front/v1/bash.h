@@ -109,7 +109,6 @@ struct bash {
     struct list runs;  /* struct bash_run, owned: commands without an end */
     struct list links; /* struct bash_link, owned: WebSockets */
     unsigned nruns, nlinks;
-    unsigned without_key; /* links that have not sent their key yet */
     int64_t retention_ms; /* 0: forever */
     bool resumes;         /* the engine resumes: actions that end now belong to the
                            * previous worker */

@@ -9,6 +9,7 @@
  */
 #include "front/v1/bash.h"
 
+#include "access/access.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/xalloc.h"
@@ -33,8 +34,7 @@ struct bash_link {
     struct list node; /* in bash.links */
     struct bash *b;
     struct ws ws;
-    const char *at; /* the listener's name, borrowed for the process's lifetime */
-    enum right right;
+    struct guest guest;
     bool with_key; /* its first message must have the key */
     bool counted;  /* it counts in nlinks */
     bool resend;
@@ -63,7 +63,6 @@ static void link_end(struct bash_link *k)
     k->over = true;
     list_del(&k->node);
     k->b->nlinks -= k->counted;
-    k->b->without_key -= k->with_key;
     timer_stop(&k->key);
     task_cancel(&k->pump);
     ws_release(&k->ws);
@@ -153,7 +152,7 @@ static void say_error(struct bash_link *k, const char *code, const char *detail)
 static void link_join(struct bash_link *k)
 {
     struct bash *b = k->b;
-    if (b->nlinks >= BASH_LINKS_MAX) {
+    if (!access_has_place(b->nlinks, BASH_LINKS_MAX, k->guest.right)) {
         ws_close(&k->ws, WS_AGAIN_LATER, STR("Too many bash event connections"));
         return;
     }
@@ -188,18 +187,14 @@ static void take_key(struct bash_link *k, bool text, struct str message)
 {
     struct err e = ERR_INIT;
     struct json *m = text ? json_parse(message, &e) : NULL;
-    struct str key = json_str(m, "session_api_key", "");
-    bool auth = json_is_object(m) && str_eq(json_str(m, "type", ""), STR("auth"));
-    k->right = auth && key.n > 0 ? keys_right(k->b->v->keys, k->at, key) : RIGHT_NONE;
-    if (auth && key.n > 0 && k->right == RIGHT_NONE)
-        keys_wrong(k->b->v->keys, clock_ms());
+    bool auth = str_eq(json_str(m, "type", ""), STR("auth"));
+    bool counts = auth && guest_says(k->b->v->access, &k->guest, m) == LATE_COUNTS;
     json_free(m);
-    if (k->right == RIGHT_NONE) {
+    if (!counts) {
         refuse_key(k);
         return;
     }
     k->with_key = false;
-    k->b->without_key--;
     timer_stop(&k->key);
     ws_set_max(&k->ws, V1_BODY_MAX);
     link_join(k);
@@ -211,7 +206,7 @@ static void take_command(struct bash_link *k, const struct json *m)
 {
     struct json *errors = NULL;
     char id[BASH_ID + 1];
-    if (k->right != RIGHT_USE) {
+    if (k->guest.right != RIGHT_USE) {
         say_error(k, "PermissionError", "this API key may only read events");
         return;
     }
@@ -267,15 +262,15 @@ static const struct model_field fields[] = {
     {.name = NULL}};
 static const struct model socket_model = {.fields = fields};
 
-static void link_open(struct bash *b, struct stream *take, bool with_key,
-                      enum right right, const char *at, bool resend)
+static void link_open(struct bash *b, struct stream *take, const struct guest *guest,
+                      bool resend)
 {
     struct bash_link *k = xnew(struct bash_link);
+    bool with_key = guest->right == RIGHT_NONE;
     struct ws_opts opts = {.role = WS_SERVER,
                            .message_max = with_key ? KEY_MESSAGE_MAX : V1_BODY_MAX};
     k->b = b;
-    k->at = at;
-    k->right = right;
+    k->guest = *guest;
     k->with_key = with_key;
     k->resend = resend;
     task_init(&k->pump, on_pump);
@@ -284,7 +279,6 @@ static void link_open(struct bash *b, struct stream *take, bool with_key,
     ws_start(&k->ws, take, &opts, &ws_calls);
     k->ws.s.out.max = BASH_TEXT_MAX + (1 << 20);
     k->ws.s.low = LOW;
-    b->without_key += with_key;
     if (with_key)
         timer_begin(b->v->en->loop, &k->key, KEY_MS, on_key_late);
     else
@@ -300,9 +294,7 @@ void bash_socket(struct req *r)
     struct err e = ERR_INIT;
     struct stream s;
     const char *chosen;
-    bool with_key = req_right(r) == RIGHT_NONE;
-    enum right right = req_right(r);
-    const char *at = req_at(r);
+    struct guest guest;
     if (!req_header(r, "Upgrade").p) {
         v1_detail(r, 404, "Not Found");
         return;
@@ -317,16 +309,12 @@ void bash_socket(struct req *r)
         v1_detail(r, valid ? status : 403, valid ? e.text : "Forbidden");
         return;
     }
-    if (with_key && b->without_key >= LIMIT_WS_WITHOUT_KEY) {
-        req_header_add(r, "Retry-After", "1");
-        v1_broken(r, 503, "too many WebSockets wait for their key; try again");
-        return;
-    }
+    access_guest(b->v->access, &v1_door, r, &guest);
     req_header_add(r, "Sec-WebSocket-Accept", accept);
     if (req_upgrade(r, "websocket", &s, &no_calls) < 0)
         v1_detail(r, 400, "a WebSocket begins with a GET of HTTP/1.1, without a body");
     else
-        link_open(b, &s, with_key, right, at, resend);
+        link_open(b, &s, &guest, resend);
 }
 
 void bash_links_close(struct bash *b)

@@ -59,8 +59,9 @@ static bool is_for_all(struct str path)
            (str_starts(rest, workspace) && rest.p[workspace.n] == '/');
 }
 
-bool v1_page_may(const struct v1 *v, const struct req *r, struct str origin)
+bool v1_page_may(void *f, const struct req *r, struct str origin)
 {
+    const struct v1 *v = f;
     if (is_for_all(req_head(r)->path))
         return str_starts(origin, STR("http://")) || str_starts(origin, STR("https://"));
     return is_allowed(v, origin);

@@ -2,6 +2,7 @@
 /* OpenHands' agent-server as a front-end of od serve (front/front.h). */
 #include "front/v1/own.h"
 
+#include "access/access.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
@@ -68,13 +69,13 @@ static void put_env(struct engine *en)
 
 static void put_keys(struct v1 *v, const struct json *o)
 {
-    for (struct json *k = json_first(json_get(o, "keys")); k; k = json_next(k))
-        keys_begin(v->keys, "v1", "v1@", json_str_value(k, ""));
-    v->secret_key = text_of(o, "secret_key");
-    if (!v->secret_key[0]) {
-        free(v->secret_key);
-        v->secret_key = text_of(o, "api_key");
+    struct err e = ERR_INIT;
+    struct str secret = json_str(o, "secret_key", "");
+    for (struct json *k = json_first(json_get(o, "keys")); k; k = json_next(k)) {
+        if (access_begin(v->access, "v1", "v1@", json_str_value(k, ""), &e) < 0)
+            log_error("v1: a key does not count: %s", e.text);
     }
+    access_secret(v->access, "v1@", secret.n > 0 ? secret : json_str(o, "api_key", ""));
 }
 
 static double idle_timeout(const struct json *o)
@@ -91,7 +92,7 @@ static void *open_v1(struct fronts *all, const struct json *options)
     struct v1 *v = xnew(struct v1);
     v->all = all;
     v->en = fronts_engine(all);
-    v->keys = fronts_keys(all);
+    v->access = fronts_access(all);
     v->busy_ms = v->en->started_ms;
     v->docker_host = text_of(o, "docker_host");
     v->static_dir = text_of(o, "static_dir");
@@ -162,7 +163,7 @@ const struct front front_v1 = {
     .http = http,
     .programs = v1_programs,
     .key = "api_key",
-    .credential = v1_credential,
+    .door = &v1_door,
     .preflight = v1_preflight,
     .instead = v1_instead,
     .refuse = v1_refuse,

@@ -6,12 +6,10 @@
  */
 #include "front/v1/own.h"
 
-#include "base/clock.h"
-#include "base/hash.h"
+#include "access/access.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
-#include "net/addr.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,27 +81,28 @@ static void put_env(struct v1 *v, const struct json *env)
     buf_release(&b);
 }
 
-/* Applies values, which it takes. give: the function that adds a key. */
-static void take_values(struct v1 *v, struct json *take,
-                        void (*give)(struct keys *k, const char *name, const char *at,
-                                     struct str key))
+/* Applies values, which it takes. give: the function that adds a key. Where one cannot
+ * be added, the server has those before it, and *e says why. */
+static int take_values(struct v1 *v, struct json *take,
+                       int (*give)(struct access *a, const char *name, const char *at,
+                                   struct str key, struct err *e),
+                       struct err *e)
 {
-    struct str key = json_str(take, "secret_key", "");
     struct json *origins = json_get(take, "allow_cors_origins");
+    int rc = 0;
     v->init = take;
     v->state = V1_READY;
-    for (struct json *k = json_first(json_get(take, "session_api_keys")); k;
+    for (struct json *k = json_first(json_get(take, "session_api_keys")); k && rc == 0;
          k = json_next(k))
-        give(v->keys, "v1", "v1@", json_str_value(k, ""));
-    if (key.n > 0) {
-        free(v->secret_key);
-        v->secret_key = xstrndup(key.p, key.n);
-    }
+        rc = give(v->access, "v1", "v1@", json_str_value(k, ""), e);
+    if (json_str(take, "secret_key", "").n > 0)
+        access_secret(v->access, "v1@", json_str(take, "secret_key", ""));
     if (json_is_array(origins)) {
         json_free(v->origins);
         v->origins = json_copy(origins);
     }
     put_env(v, json_get(take, "env"));
+    return rc;
 }
 
 void v1_init_load(struct v1 *v)
@@ -111,36 +110,10 @@ void v1_init_load(struct v1 *v)
     struct err e = ERR_INIT;
     const struct buf *kept = map_get(&v->en->states, state_key);
     struct json *values = kept ? json_parse_kept(buf_str(kept), &e) : NULL;
-    if (values)
-        take_values(v, values, keys_again);
-    else if (kept)
+    if (values && take_values(v, values, access_give_again, &e) < 0)
+        log_error("v1: a key of POST /api/init does not count: %s", e.text);
+    else if (kept && !values)
         log_error("v1: what POST /api/init gave is unreadable: %s", e.text);
-}
-
-static bool is_of_this_machine(const struct req *r)
-{
-    struct addr peer, own;
-    return req_is_unix(r) || (req_ends(r, &peer, &own) == 0 && addr_is_loopback(&peer) &&
-                              addr_is_loopback(&own));
-}
-
-/*
- * May r initialize the server? With the secret key, or with a key that may do everything;
- * where the server has neither secret nor any key, programs of this machine may, and the
- * guard has refused pages and foreign names.
- */
-static bool may_init(const struct v1 *v, const struct req *r)
-{
-    uint8_t given[HASH_SHA256_SIZE], wanted[HASH_SHA256_SIZE];
-    struct str s = req_header(r, "X-Init-API-Key");
-    bool keyed = v->keys->nset > 0 || v->keys->damaged;
-    hash_sha256(s, given);
-    hash_sha256(str_of(v->secret_key), wanted);
-    if (v->secret_key[0] && s.n > 0 && hash_equal(given, wanted, sizeof(given)))
-        return true;
-    if (keys_wanted(v->keys, req_at(r)) && req_right(r) == RIGHT_USE)
-        return true;
-    return !v->secret_key[0] && !keyed && is_of_this_machine(r);
 }
 
 /*
@@ -151,7 +124,7 @@ static bool check_keys(const struct v1 *v, const struct json *values,
                        struct json **errors)
 {
     const struct json *list = json_get(values, "session_api_keys");
-    bool fit = (unsigned)json_count(list) <= LIMIT_KEYS - v->keys->nset;
+    bool fit = (size_t)json_count(list) <= access_keys_left(v->access);
     for (struct json *k = json_first(list); k; k = json_next(k)) {
         size_t n = json_str_value(k, "").n;
         fit = fit && n > 0 && n <= LIMIT_API_KEY_MAX;
@@ -167,18 +140,9 @@ static void post_init(struct req *r)
     struct v1 *v = v1_of(r);
     struct json *errors = NULL, *values = NULL;
     struct buf state = BUF_INIT(LIMIT_BLOB_MAX);
+    struct err e = ERR_INIT;
     if (is_off(r))
         return;
-    struct str origin = req_header(r, "Origin");
-    if (origin.p && !v1_page_may(v, r, origin)) {
-        v1_detail(r, 403, "Disallowed CORS origin");
-        return;
-    }
-    if (!may_init(v, r)) {
-        bool slow = !keys_wrong(v->keys, clock_ms());
-        v1_detail(r, slow ? 429 : 401, slow ? "Too many wrong keys" : "Unauthorized");
-        return;
-    }
     if (req_body(r).n == 0)
         values = json_object();
     else
@@ -193,7 +157,8 @@ static void post_init(struct req *r)
         v1_broken(r, 500, "What was given is longer than 96 KiB, which is what is kept");
         json_free(values);
     } else {
-        take_values(v, values, keys_give);
+        if (take_values(v, values, access_give, &e) < 0) /* check_keys has made sure */
+            log_error("v1: a key of POST /api/init does not count: %s", e.text);
         hold_put(v->en->hold, state_key, buf_str(&state));
         answer_state(r);
     }
@@ -204,7 +169,7 @@ bool v1_instead(void *f, struct req *r)
 {
     struct v1 *v = f;
     struct str path = req_head(r)->path;
-    if (v->state == V1_READY || req_open(r) ||
+    if (v->state == V1_READY || str_eq(path, STR("/api/init")) ||
         !(str_starts(path, STR("/api/")) || str_starts(path, STR("/sockets/"))))
         return false;
     v1_broken(r, 503,
@@ -216,13 +181,13 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/api/init",
      .run = get_init,
-     .open = true,
      .about = "Whether POST /api/init has been called"},
     {.methods = HTTP_POST,
      .path = "/api/init",
      .run = post_init,
      .body_max = 1 << 20,
-     .open = true, /* it judges X-Init-API-Key itself */
+     .right = RIGHT_SETUP,
+     .marks = ROUTE_SETUP,
      .about = "Gives a server of a warm pool its keys and variables, once"},
 };
 

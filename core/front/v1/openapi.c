@@ -57,7 +57,7 @@ static struct json *operation(const struct route *t)
         struct json *schema = around("schema", with("type", "object"));
         json_put(j, "requestBody", around("content", around(type, schema)));
     }
-    if (!t->open) {
+    if (!open_find("v1", t)) {
         struct json *security = json_array();
         json_push(security, around("APIKeyHeader", json_array()));
         json_put(j, "security", security);
@@ -69,7 +69,7 @@ static struct json *operation(const struct route *t)
 static void put_route(struct json *paths, const struct route *t)
 {
     static const char *const names[] = {"get", "post", "put", "delete", "patch"};
-    if (t->key_in_message || strchr(t->path, '*'))
+    if (t->marks & ROUTE_MESSAGE || strchr(t->path, '*'))
         return; /* OpenAPI cannot describe WebSockets and rests of paths */
     if (!json_has(paths, t->path))
         json_put(paths, t->path, json_object());
@@ -130,18 +130,15 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/openapi.json",
      .run = openapi,
-     .open = true,
      .about = "This description"},
     {.methods = HTTP_GET,
      .path = "/docs",
      .run = docs,
-     .open = true,
      .gives = "text/html",
      .about = "A page that leads to the description"},
     {.methods = HTTP_GET,
      .path = "/redoc",
      .run = docs,
-     .open = true,
      .gives = "text/html",
      .about = "A page that leads to the description"},
 };

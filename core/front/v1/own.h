@@ -56,9 +56,9 @@ enum {
 enum v1_state { V1_DORMANT, V1_INITIALIZING, V1_READY };
 
 struct v1 {
-    struct fronts *all; /* borrowed */
-    struct engine *en;  /* borrowed */
-    struct keys *keys;  /* borrowed */
+    struct fronts *all;    /* borrowed */
+    struct engine *en;     /* borrowed */
+    struct access *access; /* borrowed */
     struct http_front tables[V1_TABLES_MAX];
     size_t ntables;
     struct bash *bash;       /* owned */
@@ -72,7 +72,6 @@ struct v1 {
     /* Deferred init. */
     bool deferred;
     enum v1_state state;
-    char *secret_key;  /* owned; "": none */
     struct json *init; /* owned: the values of POST /api/init; NULL: none */
 };
 
@@ -103,12 +102,10 @@ void v1_broken(struct req *r, int status, const char *text);
 void v1_unforeseen(struct req *r, const char *text);
 /* Like struct http_front.fail, for all tables of this front-end. */
 void v1_fail(struct req *r, int status, const char *text);
-/* May a page of this origin read the answer to r? */
-bool v1_page_may(const struct v1 *v, const struct req *r, struct str origin);
-/* Like credential and refuse of struct front. */
-enum keys_given v1_credential(void *f, const struct keys *k, const struct req *r,
-                              enum right *right);
-void v1_refuse(void *f, struct req *r, enum refusal why, const char *text);
+/* Where its requests may have a proof. */
+extern const struct door v1_door;
+/* Like struct front.refuse. */
+void v1_refuse(void *f, struct req *r, enum refusal why, int status, const char *text);
 /* Returns the methods of the route at path, as bits (enum of http/httpd.h); 0 if there is
  * no route. */
 unsigned v1_methods(const struct v1 *v, struct str path);
@@ -118,6 +115,8 @@ int v1_path(const struct req *r, struct buf *out);
 
 /* ---- cors.c ---- */
 
+/* Like struct door.page_may: may a page of this origin read the answer to r? */
+bool v1_page_may(void *f, const struct req *r, struct str origin);
 /* Like struct front.preflight. */
 bool v1_preflight(void *f, struct req *r);
 

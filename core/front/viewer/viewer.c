@@ -7,7 +7,7 @@
  *   GET /view?path=/a.png  "File Viewer - a.png"; an error is a page too
  *
  * Its socket is bound to 127.0.0.1. Requests from pages of the web are refused, and so is
- * a Host that is neither this machine nor an address, as in front/guard.h. There is no
+ * a Host that is neither this machine nor an address, as in access/access.h. There is no
  * key: a file is shown to programs of the user that reads it, and of root, as the
  * kernel's socket table proves (os/tcpowner.h). The first bytes of a file determine its
  * type, and a link must lead below the folder of the path or the working directory. Files
@@ -25,8 +25,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "document/document.h"
-#include "front/hosts.h"
-#include "front/guard.h"
+#include "access/access.h"
 #include "front/viewer/js/viewer.js.h"
 #include "front/viewer/own.h"
 #include "http/httpd.h"
@@ -216,9 +215,9 @@ static void script(struct req *r)
 }
 
 static const struct route routes[] = {
-    {.methods = HTTP_GET, .path = "/", .run = status, .open = true},
+    {.methods = HTTP_GET, .path = "/", .run = status},
     {.methods = HTTP_GET, .path = "/view", .run = view},
-    {.methods = HTTP_GET, .path = "/viewer.js", .run = script, .open = true},
+    {.methods = HTTP_GET, .path = "/viewer.js", .run = script},
 };
 
 static void fail(struct req *r, int status_code, const char *text)
@@ -233,7 +232,7 @@ static const struct http_front bare_front = {
 static bool allow(struct req *r, void *arg)
 {
     (void)arg;
-    if (!guard_from_a_page(r) && host_is_plain(req_header(r, "Host")))
+    if (!access_from_a_page(r) && host_is_plain(req_header(r, "Host")))
         return true;
     answer_error(r, 403, "Access Denied", NULL,
                  "Files are shown to browsers of this machine, by its address, and not "

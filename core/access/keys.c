@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "front/keys.h"
+#include "access/keys.h"
 
 #include "base/clock.h"
 #include "base/enc.h"
@@ -10,13 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { NAMES_TRIED = LIMIT_KEYS + 1, STATE_MAX = 64 << 10 };
 
 const char *right_name(enum right right)
 {
-    return right == RIGHT_USE ? "use" : right == RIGHT_VIEW ? "view" : "none";
+    static const char *const names[] = {[RIGHT_NONE] = "none",
+                                        [RIGHT_VIEW] = "view",
+                                        [RIGHT_SETUP] = "setup",
+                                        [RIGHT_USE] = "use"};
+    return names[right];
 }
 
 /* ---- the set ---- */
@@ -39,26 +42,48 @@ static struct key *put(struct keys *k, struct str name, const char *at, enum rig
     return key;
 }
 
-void keys_begin(struct keys *k, const char *name, const char *at, struct str key)
+int keys_begin(struct keys *k, const char *name, const char *at, struct str key,
+               struct err *e)
 {
-    if (key.n == 0 || key.n > LIMIT_API_KEY_MAX || k->nset == LIMIT_KEYS)
-        return;
+    char own[KEY_NAME_MAX + 1];
+    if (key.n == 0)
+        return 0;
+    if (key.n > LIMIT_API_KEY_MAX)
+        return err_set(e, ERR_INVALID, "a key has at most %d bytes", LIMIT_API_KEY_MAX);
+    if (k->nset == LIMIT_KEYS)
+        return err_set(e, ERR_LIMIT, "there are %d keys already: remove one first",
+                       LIMIT_KEYS);
+    snprintf(own, sizeof(own), "%s", name);
+    for (int i = 2; find(k, str_of(own)); i++)
+        snprintf(own, sizeof(own), "%.24s-%d", name, i);
     k->v = xrealloc(k->v, k->n + 1, sizeof(*k->v));
     k->v[k->n++] = xstrndup(key.p, key.n);
-    hash_sha256(key, put(k, str_of(name), at, RIGHT_USE)->hash);
+    hash_sha256(key, put(k, str_of(own), at, RIGHT_USE)->hash);
+    return 0;
 }
 
 void keys_init(struct keys *k, const struct json *options)
 {
+    struct err e = ERR_INIT;
     *k = (struct keys){.n = 0};
-    keys_begin(k, "start", "", json_str(options, "api_key", ""));
+    keys_begin(k, "start", "", json_str(options, "api_key", ""), &e);
+}
+
+void keys_share(struct keys *k, const char *name, const char *also)
+{
+    ASSERT(!k->share[0][0]);
+    snprintf(k->share[0], sizeof(k->share[0]), "%s@", name);
+    snprintf(k->share[1], sizeof(k->share[1]), "%s@", also);
 }
 
 /* ---- what is given ---- */
 
-static bool counts_at(const struct key *key, const char *at)
+static bool counts_at(const struct keys *k, const struct key *key, const char *at)
 {
     size_t n = strlen(key->at);
+    if (k->share[0][0] && strcmp(key->at, k->share[1]) == 0 &&
+        strncmp(at, k->share[0], strlen(k->share[0])) == 0)
+        return true;
     if (n > 0 && key->at[n - 1] == '@')
         return strncmp(key->at, at, n) == 0;
     return n == 0 || strcmp(key->at, at) == 0;
@@ -68,59 +93,24 @@ bool keys_wanted(const struct keys *k, const char *at)
 {
     bool wanted = k->damaged;
     for (size_t i = 0; i < k->nset; i++)
-        wanted |= counts_at(&k->set[i], at);
+        wanted |= counts_at(k, &k->set[i], at);
     return wanted;
 }
 
-enum right keys_right(const struct keys *k, const char *at, struct str given)
+bool keys_any(const struct keys *k) { return k->damaged || k->nset > 0; }
+
+const struct key *keys_find(const struct keys *k, const char *at, struct str given)
 {
     uint8_t hash[HASH_SHA256_SIZE];
-    enum right right = RIGHT_NONE;
+    const struct key *found = NULL;
     hash_sha256(given, hash);
     for (size_t i = 0; i < k->nset; i++) {
         const struct key *key = &k->set[i];
         bool same = hash_equal(key->hash, hash, sizeof(hash));
-        enum right it = (same & counts_at(key, at)) ? key->right : RIGHT_NONE;
-        right = it > right ? it : right;
+        if ((same & counts_at(k, key, at)) && (!found || key->right > found->right))
+            found = key;
     }
-    return right;
-}
-
-enum keys_given keys_judge(const struct keys *k, const struct req *r, struct str given,
-                           enum right *right)
-{
-    *right = RIGHT_NONE;
-    if (!keys_wanted(k, req_at(r)))
-        return KEYS_NONE_NEEDED;
-    if (!given.p)
-        return KEYS_MISSING;
-    *right = keys_right(k, req_at(r), given);
-    return *right == RIGHT_NONE ? KEYS_WRONG : KEYS_RIGHT;
-}
-
-static unsigned count(const struct req *r, const char *name)
-{
-    const struct http_head *h = req_head(r);
-    unsigned n = 0;
-    for (int i = 0; i < h->nfields; i++)
-        n += h->fields[i].name.n == strlen(name) &&
-             strncasecmp(h->fields[i].name.p, name, strlen(name)) == 0;
-    return n;
-}
-
-enum keys_given keys_of(const struct keys *k, const struct req *r, enum right *right)
-{
-    static const struct str bearer = STR("Bearer ");
-    *right = RIGHT_NONE;
-    if (!keys_wanted(k, req_at(r)))
-        return KEYS_NONE_NEEDED;
-    if (count(r, "X-Session-API-Key") > 1 || count(r, "Authorization") > 1)
-        return KEYS_DOUBLED;
-    struct str key = req_header(r, "X-Session-API-Key");
-    struct str other = req_header(r, "Authorization");
-    if (!key.p && other.n > bearer.n && strncasecmp(other.p, bearer.p, bearer.n) == 0)
-        key = str_trim(str_sub(other, bearer.n, other.n));
-    return keys_judge(k, r, key, right);
+    return found;
 }
 
 bool keys_wrong(struct keys *k, int64_t now)
@@ -199,18 +189,27 @@ int keys_load(struct keys *k, struct str state, struct err *e)
     return rc;
 }
 
-void keys_give(struct keys *k, const char *name, const char *at, struct str key)
+static bool counts(const struct keys *k, const char *at, struct str key)
 {
-    if (keys_right(k, at, key) == RIGHT_USE)
-        return;
-    keys_begin(k, name, at, key);
-    store(k);
+    const struct key *found = keys_find(k, at, key);
+    return found && found->right == RIGHT_USE;
 }
 
-void keys_again(struct keys *k, const char *name, const char *at, struct str key)
+int keys_give(struct keys *k, const char *name, const char *at, struct str key,
+              struct err *e)
 {
-    if (!k->loaded && keys_right(k, at, key) != RIGHT_USE)
-        keys_begin(k, name, at, key);
+    if (counts(k, at, key))
+        return 0;
+    if (keys_begin(k, name, at, key, e) < 0)
+        return -1;
+    store(k);
+    return 0;
+}
+
+int keys_again(struct keys *k, const char *name, const char *at, struct str key,
+               struct err *e)
+{
+    return k->loaded || counts(k, at, key) ? 0 : keys_begin(k, name, at, key, e);
 }
 
 /* ---- while the server runs ---- */

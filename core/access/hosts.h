@@ -8,8 +8,8 @@
  * it adds neither Origin nor Sec-Fetch-Site; but the Host field still has the page's
  * name.
  */
-#ifndef OD_FRONT_HOSTS_H
-#define OD_FRONT_HOSTS_H
+#ifndef OD_ACCESS_HOSTS_H
+#define OD_ACCESS_HOSTS_H
 
 #include "base/json.h"
 #include "base/str.h"

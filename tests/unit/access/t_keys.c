@@ -3,12 +3,18 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "front/keys.h"
+#include "access/keys.h"
 
 #include "t.h"
 
 static struct keys keys;
 static struct err e;
+
+static enum right keys_right(const struct keys *k, const char *at, struct str given)
+{
+    const struct key *found = keys_find(k, at, given);
+    return found ? found->right : RIGHT_NONE;
+}
 
 static void begin(const char *options)
 {

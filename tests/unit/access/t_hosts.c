@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names in the Host field of clients without a key. */
-#include "front/hosts.h"
+#include "access/hosts.h"
 
 #include "t.h"
 

@@ -6,21 +6,21 @@
  * The key of the start (--api-key, SESSION_API_KEY) is "start"; others are added and
  * removed while the server runs. The keeper stores only their SHA-256, so that the next
  * worker has them and no key can be read back; for that a key must be long and random, as
- * those made here are. A listener where no key counts is open to all that the guard lets
+ * those made here are. A listener where no key counts is open to all that the judge lets
  * in, so the last key of a listener cannot be removed.
  */
-#ifndef OD_FRONT_KEYS_H
-#define OD_FRONT_KEYS_H
+#ifndef OD_ACCESS_KEYS_H
+#define OD_ACCESS_KEYS_H
 
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "http/httpd.h"
+#include "http/grant.h"
 
 struct hold;
 
-enum { KEY_NAME_MAX = 32, KEY_AT_MAX = 160, KEY_SIZE = 49 };
+enum { KEY_NAME_MAX = REQ_KEY_MAX, KEY_AT_MAX = 160, KEY_SIZE = 49 };
 
 struct key {
     char name[KEY_NAME_MAX + 1];
@@ -35,35 +35,37 @@ struct keys {
     size_t n;
     struct key set[LIMIT_KEYS];
     size_t nset;
-    struct hold *hold; /* borrowed; NULL: they are stored nowhere else */
+    struct hold *hold;               /* borrowed; NULL: they are stored nowhere else */
+    char share[2][KEY_NAME_MAX + 1]; /* keys_share; "": none */
     /* Times of the last wrong keys (clock_ms, 0: never), the oldest at wrong_at. */
     int64_t wrong_ms[LIMIT_WRONG_KEYS];
     unsigned wrong_at;
     bool loaded;  /* the set was loaded from what is stored */
-    bool damaged; /* what is stored cannotbe read: those of the start count, and no
-                   *                      listener is open */
-};
-
-enum keys_given {
-    KEYS_NONE_NEEDED,
-    KEYS_RIGHT,
-    KEYS_WRONG,
-    KEYS_MISSING,
-    KEYS_DOUBLED /* a field that may carry a key is there twice */
+    bool damaged; /* what is stored cannot be read: those of the start count, and no
+                   * listener is open */
 };
 
 /* options: {"api_key": string}; "" does not count. */
 void keys_init(struct keys *k, const struct json *options);
-/* Adds a key of the start, for the listeners at. Copies key; "" does not count. */
-void keys_begin(struct keys *k, const char *name, const char *at, struct str key);
+/*
+ * Adds a key of the start, for the listeners at; if the name is in use, with a number
+ * behind it. Copies key; "" does not count. Returns 0, or -1 and sets *e: INVALID, it is
+ * longer than LIMIT_API_KEY_MAX; LIMIT, there are LIMIT_KEYS.
+ */
+int keys_begin(struct keys *k, const char *name, const char *at, struct str key,
+               struct err *e);
 /*
  * Adds a key that a client sends while the server runs, as in a front-end's POST /init,
  * unless it counts already, and stores all keys. To be called before the front-end stores
- * on its own side that there is such a key.
+ * on its own side that there is such a key. Returns as keys_begin.
  */
-void keys_give(struct keys *k, const char *name, const char *at, struct str key);
+int keys_give(struct keys *k, const char *name, const char *at, struct str key,
+              struct err *e);
 /* Adds the same key in the next worker, except if it was removed meanwhile. */
-void keys_again(struct keys *k, const char *name, const char *at, struct str key);
+int keys_again(struct keys *k, const char *name, const char *at, struct str key,
+               struct err *e);
+/* From now on, keys for all listeners "ALSO@" count at those of "NAME@", too. Once. */
+void keys_share(struct keys *k, const char *name, const char *also);
 /*
  * Replaces the keys of the start with those that a previous worker stored, if any, so
  * that a removed key of the start stays removed. Returns 0, or -1 and sets *e if state is
@@ -73,23 +75,14 @@ int keys_load(struct keys *k, struct str state, struct err *e);
 
 /* Does any key count at the listener? */
 bool keys_wanted(const struct keys *k, const char *at);
+/* Is there any key, whichever listener it is for? */
+bool keys_any(const struct keys *k);
 /*
- * Returns what the key may do at the listener, or RIGHT_NONE if it does not count there.
- * All keys are compared, so that the time does not reveal which one matches.
+ * Returns the key that counts at the listener and is the given text, the strongest if
+ * there are several; NULL: none. Valid until the set changes. All keys are compared, so
+ * that the time does not reveal which one matches.
  */
-enum right keys_right(const struct keys *k, const char *at, struct str given);
-/*
- * For a front-end that reads its key from another place: judges given, the key of r (p
- * NULL: r has none), at the listener of r, and sets *right to what it may do.
- */
-enum keys_given keys_judge(const struct keys *k, const struct req *r, struct str given,
-                           enum right *right);
-/*
- * The same for the request's X-Session-API-Key or, without one, Authorization: Bearer
- * (RFC 6750 2.1). Each field may be there once, whichever counts: of two, a proxy in
- * between may have checked the other one.
- */
-enum keys_given keys_of(const struct keys *k, const struct req *r, enum right *right);
+const struct key *keys_find(const struct keys *k, const char *at, struct str given);
 /*
  * Notes a wrong key at now (clock_ms). Returns false if LIMIT_WRONG_KEYS arrived within
  * the second before it: the answer is 429. There is one limit for all listeners and
@@ -111,8 +104,8 @@ const struct key *keys_add(struct keys *k, struct str name, const char *at,
                            enum right right, char out[KEY_SIZE], struct err *e);
 /*
  * Removes the key of this name and stores the others. Returns 0, or -1 and sets *e:
- * NOTFOUND; BUSY, it is the last one of its listeners. Later requests cannot use the key;
- * connections that it opened stay open.
+ * NOTFOUND; BUSY, it is the last one of its listeners. What came from it ends by
+ * access_remove_key (access/access.h).
  */
 int keys_remove(struct keys *k, struct str name, struct err *e);
 /* [{"name", "right": "view" or "use", "listener": string}, …]; the caller's. */

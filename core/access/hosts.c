@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "front/hosts.h"
+#include "access/hosts.h"
 
 #include "base/xalloc.h"
 
