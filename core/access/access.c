@@ -94,10 +94,10 @@ int access_remove_key(struct access *a, struct str name, struct err *e)
     if (keys_remove(&a->keys, name, e) < 0)
         return -1;
     grants_end_of(&a->grants, gone);
+    visit_end_all(a, gone, 0);
     list_each (it, tmp, &a->watches) {
         struct access_watch *w = list_entry(it, struct access_watch, node);
         w->gone(w, gone);
     }
-    visit_end_all(a, gone, 0);
     return 0;
 }

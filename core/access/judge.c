@@ -304,7 +304,7 @@ static enum refusal check_late(const struct access *a, const struct entrance *s,
         return REFUSE_MISSING;
     if (origin.p && !may_page(a, s, r, origin))
         return REFUSE_MISSING;
-    if (pages_login(a, r, LOGIN_COOKIE_PAGE, NULL) || visit_has_room(a, r))
+    if (pages_login(a, r, LOGIN_COOKIE_PAGE, NULL) || visit_has_room(a, req_fd(r)))
         return REFUSE_NOT;
     return REFUSE_CROWD;
 }

@@ -52,8 +52,8 @@ void judge_grant(const struct grant *one, struct judged *out);
 
 /* ---- visit.c ---- */
 
-/* May one more WebSocket from r's address wait for its proof? */
-bool visit_has_room(const struct access *a, const struct req *r);
+/* May one more WebSocket from the peer of fd wait for its proof? */
+bool visit_has_room(const struct access *a, int fd);
 /* Ends the connections whose right comes from the key, or from the login if key is
  * NULL. */
 void visit_end_all(struct access *a, const char *key, uint64_t login);

@@ -29,12 +29,13 @@ struct visitor {
 
 /* ---- strangers ---- */
 
-static void from_of(const struct req *r, char out[FROM_MAX])
+static void from_of(int fd, char out[FROM_MAX])
 {
-    struct addr peer, own;
+    struct addr peer = {.len = sizeof(peer.ss)};
     struct buf b = BUF_INIT(FROM_MAX);
     snprintf(out, FROM_MAX, "unix");
-    if (req_is_unix(r) || req_ends(r, &peer, &own) < 0)
+    if (getpeername(fd, (struct sockaddr *)&peer.ss, &peer.len) < 0 ||
+        addr_is_unix(&peer))
         return;
     addr_print(&peer, &b);
     snprintf(out, FROM_MAX, "%s", buf_z(&b));
@@ -44,12 +45,12 @@ static void from_of(const struct req *r, char out[FROM_MAX])
     buf_release(&b);
 }
 
-bool visit_has_room(const struct access *a, const struct req *r)
+bool visit_has_room(const struct access *a, int fd)
 {
     char from[FROM_MAX];
     unsigned all = 0, same = 0;
     struct list *it, *tmp;
-    from_of(r, from);
+    from_of(fd, from);
     list_each (it, tmp, &a->visitors) {
         const struct visitor *v = list_entry(it, struct visitor, node);
         all += v->stranger;
@@ -81,7 +82,7 @@ void access_upgraded(struct access *a, struct req *r, struct stream *to)
     v->by = *by;
     v->stranger = req_right(r) == RIGHT_NONE && !by->login;
     v->fd = to->io.fd;
-    from_of(r, v->from);
+    from_of(v->fd, v->from);
     list_add_tail(&a->visitors, &v->node);
     to->closing = on_closing;
     to->closing_arg = v;

@@ -21,6 +21,8 @@ struct req_by {
 /* Gives r a right, and notes where it comes from; by NULL: from nothing. */
 void req_grant(struct req *r, enum right right, const struct req_by *by);
 struct req_by *req_by(struct req *r);
+/* The descriptor of r's connection. */
+int req_fd(const struct req *r);
 /*
  * Closes the connections whose request in progress is of those that match: its `gone` is
  * called, as if the peer had left.

@@ -82,6 +82,7 @@ enum right req_needs(const struct req *r)
 enum right req_right(const struct req *r) { return r->right; }
 const char *req_key(const struct req *r) { return r->by.key; }
 struct req_by *req_by(struct req *r) { return &r->by; }
+int req_fd(const struct req *r) { return r->conn->stream.io.fd; }
 
 void req_grant(struct req *r, enum right right, const struct req_by *by)
 {

@@ -5,10 +5,14 @@ list of keys, a stream that ends.
 
     @row("what holds", listen=("v1@",), key=KEY, env={...}, words=(...))
 """
+import base64
 import contextlib
+import hashlib
 import json
 import os
 import re
+import select
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,7 +20,7 @@ import tempfile
 import httpx
 
 from served import Served
-from tap import LIMIT, Rows, Tap, holds, run_rows, same
+from tap import LIMIT, Rows, Tap, has, holds, run_rows, same, wait_for
 
 T, OD = os.environ["T"], os.environ["OD"]
 KEPT_OUT = re.compile("^(OD_|OH_|SESSION_API_KEY|EXECD_|SWEREX_)")
@@ -180,6 +184,241 @@ def _(s):
     answer = s.http.post(f"http://{outside[0]}:{port}/api/init", json=MINE)
     refused(answer)
     same(s.keys(), [])
+
+
+# --- the end of a key
+
+WS = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+      "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+
+
+class Wire:
+    """One connection, by hand: a request, and whether it has ended."""
+
+    def __init__(self, url, path, headers=(), body=b"", method="GET"):
+        host, _, port = url.removeprefix("http://").rpartition(":")
+        self.socket = socket.create_connection((host, int(port)), LIMIT)
+        self.file = self.socket.makefile("rb")
+        fields = {"Host": "localhost", **dict(headers)}
+        if body:
+            fields["Content-Length"] = str(len(body))
+        head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in fields.items())
+        self.socket.sendall(head.encode() + b"\r\n" + body)
+        self.status = int((self.file.readline().split() or [0, 0])[1])
+        while self.file.readline() not in (b"\r\n", b""):
+            pass
+
+    def say(self, text):
+        data, mask = text.encode(), b"\0\0\0\0"
+        self.socket.sendall(bytes([0x81, 0x80 | len(data)]) + mask + data)
+
+    def ends(self):
+        """Reads until the end, which has to come."""
+        with contextlib.suppress(ConnectionError):
+            while self.file.read1(65536):
+                pass
+        self.socket.close()
+        return True
+
+    def lives(self):
+        return not select.select([self.socket], [], [], 0)[0] or bool(self.socket.recv(1, socket.MSG_PEEK))
+
+
+@row("a removed key: its WebSockets and streams end, others' do not", key=KEY)
+def _(s):
+    mine, other = s.add("mine"), s.add("other")
+
+    def opened(key):
+        head = {HEADER: key}
+        first = Wire(s.at[""], "/events?since=0", WS)
+        first.say(json.dumps({"api_key": key}))
+        return [Wire(s.at[""], "/events?since=0", {**WS, **head}),
+                Wire(s.at[""], "/terminal/one", {**WS, **head, "Sec-WebSocket-Protocol": "od.terminal.v1"}),
+                Wire(s.at[""], "/screen/one", {**WS, **head, "Sec-WebSocket-Protocol": "od.screen.v1"}),
+                Wire(s.at[""], "/events?since=0", {**head, "Accept": "text/event-stream"}), first]
+
+    ended, living = opened(mine), opened(other)
+    same([w.status for w in ended + living], 2 * [101, 101, 101, 200, 101])
+    first = living[-1]
+    for wire in (first, ended[-1]):  # the key in the message counted: no close
+        holds(wire.file.read(1) in (b"\x81", b"\x89"))
+    s.manage("--key-remove", "mine")
+    for wire in ended:
+        holds(wire.ends())
+    same(s.touch("", "mine", **{HEADER: mine})[1], False)
+    for wire in living:
+        holds(wire.lives())
+    same(s.touch("", "other", **{HEADER: other}), (200, True))
+
+
+@row("a removed key: a request that it began ends, and one that waits", key=KEY)
+def _(s):
+    mine = s.add("mine")
+    body = json.dumps({"action": "run", "args": {"command": "cat"}}).encode()
+    waits = socket.create_connection(("127.0.0.1", int(s.at[""].rpartition(":")[2])), LIMIT)
+    waits.sendall(b"POST /events?wait=600 HTTP/1.1\r\nHost: localhost\r\nX-Session-API-Key: %s\r\n"
+                  b"Content-Length: %d\r\n\r\n%s" % (mine.encode(), len(body), body))
+    wait_for(lambda: '"command":"cat"' in s.http.get(
+        s.at[""] + "/events?since=0", headers={HEADER: KEY}).text, "it runs")
+    s.manage("--key-remove", "mine")
+    same(waits.recv(1000), b"")
+
+
+@row("a removed key: a signed address of E2B", listen=("e2b@",), words=("--e2b-token", "the-token"))
+def _(s):
+    path = s.path("work", "signed")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("what it has")
+    plain = hashlib.sha256(f"{path}:read::the-token".encode()).digest()
+    signature = "v1_" + base64.b64encode(plain).decode().rstrip("=")
+    url, query = s.at["e2b@"] + "/files", {"path": path, "signature": signature}
+    same(s.http.get(url, params=query).text, "what it has")
+    s.add("another", "--listener", "e2b@")
+    s.manage("--key-remove", "e2b")
+    answer = s.http.get(url, params=query)
+    same((answer.status_code, "what it has" in answer.text), (401, False))
+    answer = s.http.post(s.at["e2b@"] + "/init", json={"accessToken": "the-token", "envVars": {"A": "1"}})
+    refused(answer)
+
+
+@row("a removed key: logins of it, the tokens of apps, and the sockets of its page", key=KEY,
+     words=("--ui",))
+def _(s):
+    people = s.add("people")
+
+    def log_in(key):
+        answer = httpx.post(s.at[""] + "/ui/session", data={"key": key})
+        same(answer.status_code, 303)
+        cookie = "od_ui=" + answer.cookies["od_ui"]
+        page = httpx.get(s.at[""] + "/ui/session", headers={"Cookie": cookie}).json()["page"]
+        return {"Cookie": cookie, "X-OD-Page": page}
+
+    def may(login):
+        return httpx.get(s.at[""] + "/ui/ports", headers=login).status_code
+
+    theirs, mine = log_in(people), log_in(KEY)
+    link = httpx.get(s.at[""] + "/proxy/1/", headers={"Cookie": theirs["Cookie"]}).headers["location"]
+    app = f"{s.at['']}/proxy/{link.rpartition('../')[2].removeprefix('./')}"
+    same(httpx.get(app).status_code, 502)  # there is nothing at port 1
+    wire = Wire(s.at[""], "/events?since=0", {**WS, "Cookie": theirs["Cookie"], "Origin": "http://localhost"})
+    wire.say(json.dumps({"page": theirs["X-OD-Page"]}))
+    same(wire.file.read(1), b"\x81")
+    same((may(theirs), may(mine)), (200, 200))
+    s.manage("--key-remove", "people")
+    holds(wire.ends())
+    same((may(theirs), may(mine)), (401, 200))
+    same(httpx.get(app).status_code, 403)
+    both = {"Cookie": "od_ui=" + 64 * "0" + "; " + mine["Cookie"] + "; od_ui=x", "X-OD-Page": mine["X-OD-Page"]}
+    same(may(both), 200, "each of several cookies is tried")
+    out = Wire(s.at[""], "/events?since=0", {**WS, "Cookie": mine["Cookie"], "Origin": "http://localhost"})
+    out.say(json.dumps({"page": mine["X-OD-Page"]}))
+    same(out.file.read(1), b"\x81")
+    same(httpx.delete(s.at[""] + "/ui/session", headers=mine).status_code, 204)
+    holds(out.ends(), "a login's sockets end with it")
+    same(may(mine), 401)
+
+
+@row("a removed key: sessions of MCP", key=KEY)
+def _(s):
+    mine = s.add("mine")
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}}
+    accept = {"Accept": "application/json, text/event-stream"}
+
+    def begin(key):
+        answer = s.http.post(s.at[""] + "/mcp", json=hello, headers={HEADER: key, **accept})
+        return {HEADER: key, "Mcp-Session-Id": answer.headers["mcp-session-id"], **accept}
+
+    def asks(session):
+        return s.http.post(s.at[""] + "/mcp", headers=session, json={"jsonrpc": "2.0", "id": 2, "method": "ping"}).status_code
+
+    first, second = begin(mine), begin(KEY)
+    same((asks(first), asks(second)), (200, 200))
+    same(asks({**first, HEADER: KEY}), 404, "the session of another key")
+    stream = Wire(s.at[""], "/mcp", {**first, "Accept": "text/event-stream"})
+    s.manage("--key-remove", "mine")
+    holds(stream.ends())
+    same(asks({**first, HEADER: s.add("mine")}), 404, "nor with a new key of that name")
+    same(asks(second), 200)
+
+
+# --- what is refused everywhere
+
+
+@row("a key field that is there twice is refused at every listener",
+     listen=("", "v1@", "e2b@", "interpreter@", "swerex@", "execd@", "sandbox@", "preview@"), key=KEY)
+def _(s):
+    fields = {"": ("/metrics", HEADER), "v1@": ("/api/tools/", HEADER), "e2b@": ("/envs", "X-Access-Token"),
+              "interpreter@": ("/contexts", "E2B-Traffic-Access-Token"), "swerex@": ("/is_alive", "X-API-Key"),
+              "execd@": ("/metrics", "X-EXECD-ACCESS-TOKEN"), "sandbox@": ("/v1/sandbox", HEADER),
+              "preview@": ("/", HEADER)}
+    for at, (path, field) in fields.items():
+        same(s.http.get(s.at[at] + path, headers={field: KEY}).status_code in (200, 404), True, at)
+        for values in ((KEY, KEY), (KEY, "bad"), ("bad", KEY)):
+            answer = s.http.get(s.at[at] + path, headers=[(field, v) for v in values])
+            same(answer.status_code, 400, at)
+
+
+@row("64 keys: /init of E2B says that there can be no more, and sets nothing", listen=("e2b@", "v1@"))
+def _(s):
+    def init(token):
+        return s.http.post(s.at["e2b@"] + "/init", json={"accessToken": token})
+
+    s.add("first", "--listener", "v1@")
+    refused(init("of-a-stranger"))  # a server that has a key has no open door
+    same(s.keys(), ["first"])
+    use = s.add("use", "--listener", "e2b@")
+    for i in range(62):
+        s.add(f"more-{i}", "--listener", "v1@")
+    answer = s.http.post(s.at["e2b@"] + "/init", json={"accessToken": "late"}, headers={"X-Access-Token": use})
+    holds(answer.status_code in (400, 409, 429, 503, 507), answer, answer.text)
+    has(answer.text, "64 keys")
+    same(s.http.get(s.at["e2b@"] + "/envs", headers={"X-Access-Token": "late"}).status_code in (401, 429), True)
+
+
+@row("contexts of the interpreter without a key: the sandbox's user, and no page",
+     listen=("interpreter@",), key=KEY)
+def _(s):
+    url = s.at["interpreter@"] + "/contexts"
+    same(s.http.get(url).status_code, 200)
+    for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        refused(s.http.get(url, headers=headers))
+    if os.getuid() == 0:
+        code = f"import urllib.request as u; print(u.urlopen({url!r}).status)"
+        found = subprocess.run(["/usr/bin/python3", "-c", code], user=4711, group=4711, extra_groups=[],
+                               capture_output=True, text=True, timeout=LIMIT, check=False)
+        has(found.stderr, "401")
+
+
+# --- strangers
+
+
+@row("strangers have places of their own, for each address; pages of others have none", key=KEY)
+def _(s):
+    protocols = {"/events": "od.events.v1", "/terminal/one": "od.terminal.v1", "/screen/one": "od.screen.v1"}
+    held = []
+    for path, protocol in protocols.items():
+        head = {**WS, "Sec-WebSocket-Protocol": protocol}
+        same(Wire(s.at[""], path, {**head, "Origin": "http://evil.example"}).status, 403)
+        while (wire := Wire(s.at[""], path, head)).status == 101:
+            held.append(wire)
+        same(wire.status, 503)
+        same(Wire(s.at[""], path, {**head, HEADER: KEY}).status, 101)
+    same(len(held), 16)
+
+
+@row("a key that may view neither logs others out nor takes their places", key=KEY, words=("--ui",))
+def _(s):
+    view = s.add("view", "--view")
+    mine = httpx.post(s.at[""] + "/ui/session", data={"key": KEY}).cookies["od_ui"]
+    for _ in range(80):
+        same(httpx.post(s.at[""] + "/ui/session", headers={HEADER: view}).status_code, 204)
+    same(httpx.get(s.at[""] + "/ui/session", headers={"Cookie": "od_ui=" + mine}).json()["may"], "drive")
+    head = {**WS, "Sec-WebSocket-Protocol": "od.terminal.v1"}
+    held = []
+    while (wire := Wire(s.at[""], "/terminal/one", {**head, HEADER: view})).status == 101:
+        held.append(wire)
+    same(Wire(s.at[""], "/terminal/one", {**head, HEADER: KEY}).status, 101)
 
 
 def main():

@@ -61,6 +61,11 @@ void mcp_tick(struct mcp *m)
         timer_begin(m->en->loop, &m->tick, MCP_COMMENT_MS / 3, on_tick);
 }
 
+static void on_key_gone(struct access_watch *w, const char *key)
+{
+    mcp_sessions_end(container_of(w, struct mcp, keys), key);
+}
+
 static void *open_mcp(struct fronts *all, const struct json *options)
 {
     struct mcp *m = xnew(struct mcp);
@@ -71,6 +76,8 @@ static void *open_mcp(struct fronts *all, const struct json *options)
     m->front = mcp_bare_front;
     m->front.arg = m;
     m->watch.ended = on_ended;
+    m->keys.gone = on_key_gone;
+    access_on_gone(fronts_access(all), &m->keys);
     list_init(&m->sessions);
     list_init(&m->streams);
     list_init(&m->calls);

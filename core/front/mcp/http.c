@@ -7,12 +7,11 @@
  *   GET    a session's own stream, or one that is resumed by Last-Event-ID
  *   DELETE ends a session
  *
- * front/guard.h has checked the key already. A session accepts only the key that began
+ * access/judge.c has checked the key already. A session accepts only the key that began
  * it.
  */
 #include "front/mcp/own.h"
 
-#include "base/hash.h"
 #include "base/limits.h"
 #include "http/httpd.h"
 
@@ -41,25 +40,11 @@ static void fail(struct req *r, int status, const char *text)
 
 /* ---- the client ---- */
 
-/* Writes the hash of the key of r, which the guard has checked; "" if r has none. */
+/* Writes what identifies r's sender, the same after a restart: the name of its key; "" if
+ * r needs none. */
 static void credential_of(const struct req *r, char out[65])
 {
-    struct str key = req_header(r, "X-Session-API-Key");
-    uint8_t sum[HASH_SHA256_SIZE];
-    struct hash h;
-    if (!key.p)
-        key = req_header(r, "Authorization");
-    if (key.n > 7 && str_eq(str_sub(key, 6, 1), STR(" ")))
-        key = str_trim(str_sub(key, 7, key.n));
-    out[0] = 0;
-    if (!key.p)
-        return;
-    hash_begin_sha256(&h);
-    hash_add(&h, STR("od mcp:"));
-    hash_add(&h, key);
-    hash_end(&h, sum);
-    for (size_t i = 0; i < sizeof(sum); i++)
-        snprintf(out + 2 * i, 3, "%02x", sum[i]);
+    snprintf(out, 65, "%s%s", req_key(r)[0] ? "key:" : "", req_key(r));
 }
 
 /* Reads the client's settings from the query. Returns 0; -1 and sets *e. */

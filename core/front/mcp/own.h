@@ -30,6 +30,7 @@
 #ifndef OD_FRONT_MCP_OWN_H
 #define OD_FRONT_MCP_OWN_H
 
+#include "access/access.h"
 #include "action/action.h"
 #include "base/map.h"
 #include "eventlog/eventlog.h"
@@ -178,6 +179,8 @@ struct mcp_session *mcp_session_new(struct mcp *m, const char *credential);
 /* The same with an id that the client chose. */
 struct mcp_session *mcp_session_named(struct mcp *m, const char *credential,
                                       struct str id);
+/* Ends the sessions that a key began. */
+void mcp_sessions_end(struct mcp *m, const char *key);
 /* Returns the session with that id and credential; NULL if there is none. */
 struct mcp_session *mcp_session_find(struct mcp *m, struct str id,
                                      const char *credential);
@@ -582,6 +585,7 @@ struct mcp {
     struct fronts *fronts;
     struct http_front front;
     struct action_watch watch;
+    struct access_watch keys;
     struct list sessions, streams, calls, pendings, listeners, folders;
     struct map by_id; /* sessions */
     struct map tolds; /* by a shell's session: struct told, owned */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions of the legacy era. Each is bound to the key that began it, by the key's hash,
- * and is kept at the keeper as "mcp/s/ID", so that it outlives the worker. Above a limit
+ * Sessions of the legacy era. Each is bound to the key that began it, ends with it, and is
+ * kept at the keeper as "mcp/s/ID", so that it outlives the worker. Above a limit
  * the one that was idle longest ends.
  */
 #include "front/mcp/own.h"
@@ -162,6 +162,18 @@ void mcp_session_free(struct mcp_session *s)
     list_del(&s->node);
     m->nsessions--;
     loop_bury(m->en->loop, s, free);
+}
+
+void mcp_sessions_end(struct mcp *m, const char *key)
+{
+    char credential[65];
+    struct list *it, *tmp;
+    snprintf(credential, sizeof(credential), "key:%s", key);
+    list_each (it, tmp, &m->sessions) {
+        struct mcp_session *s = list_entry(it, struct mcp_session, node);
+        if (strcmp(s->credential, credential) == 0)
+            mcp_session_free(s);
+    }
 }
 
 /* ---- over restarts ---- */

@@ -79,7 +79,7 @@ struct tool {
 struct tool_client {
     int max_wait_s;      /* wait_s is clamped to it */
     size_t answer_max;   /* bytes of text */
-    char credential[65]; /* hex digits that identify it, the same after a restart */
+    char credential[65]; /* identifies it, the same after a restart */
 };
 
 /* One call of a tool. Owned by the front-end, from start to tool_end or stop. */
