@@ -92,16 +92,36 @@ awk '
 ' build/rooms $(find core applets -name '*.[ch]' | sort) || rc=1
 
 # A unit test lies in the folder of its room.
-for test in $(find tests/unit -name 't_*.c' 2>/dev/null | sort); do
-    room=${test#tests/unit/}
-    grep -q "^${room%/*}:" build/rooms || {
-        echo "$test: tests/unit/ROOM/t_NAME.c, where ROOM is in build/rooms"
-        rc=1
+find tests/unit -name 't_*.c' 2>/dev/null | sort | awk '
+    FILENAME == "build/rooms" { if (sub(/:.*/, "")) room[$0] = 1; next }
+    {
+        of = $0
+        sub(/^tests\/unit\//, "", of)
+        if (!sub(/\/[^\/]*$/, "", of) || !(of in room)) {
+            print $0 ": tests/unit/ROOM/t_NAME.c, where ROOM is in build/rooms"
+            rc = 1
+        }
     }
-done
+    END { exit rc }' build/rooms - || rc=1
 
+# A header that a source file includes before all else is compiled alone with that file.
+# The other headers are compiled here.
 if [ -n "${CC:-}" ]; then
-    for header in $(find core applets -name '*.h' | sort); do
+    headers=$(
+        {
+            # shellcheck disable=SC2046 # names without blanks
+            awk 'FNR == 1 { top = 1 }
+                top && /^[#A-Za-z_]/ {
+                    top = 0
+                    if (sub(/^#include "/, "") && sub(/".*/, "")) {
+                        print "core/" $0
+                        print "applets/" $0
+                    }
+                }' $(find core applets -name '*.c') | sort -u | sed p
+            find core applets -name '*.h'
+        } | sort | uniq -u
+    )
+    for header in $headers; do
         # shellcheck disable=SC2086 # options are words
         printf '#include "%s"\n' "${header#*/}" |
             $CC ${CFLAGS:-} -Icore -Iapplets -fsyntax-only -x c - || {

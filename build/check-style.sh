@@ -13,55 +13,58 @@ scripts=$(find build tests install.sh .ci/run Makefile -type f 2>/dev/null |
     grep -E '\.(sh|mk|test)$|install\.sh|\.ci/run|Makefile' | sort)
 rc=0
 
-# none WHY PATTERN FILE...: lines of code, that is without comments and strings
-none() {
-    why=$1 pattern=$2
-    shift 2
-    for file; do
-        awk -v why="$why" -v pattern="$pattern" -v file="$file" '
-            {
-                line = $0
-                gsub(/\\./, "", line)
-                gsub(/"[^"]*"/, "\"\"", line)
-                if (comment && !sub(/^.*\*\//, "", line))
-                    next
-                comment = 0
-                gsub(/\/\*([^*]|\*[^\/])*\*\//, "", line)
-                if (sub(/\/\*.*/, "", line))
-                    comment = 1
-                sub(/\/\/.*/, "", line)
-                if (line ~ pattern) {
-                    print file ":" FNR ": " why ": " $0
-                    rc = 1
-                }
-            }
-            END { exit rc }' "$file" || rc=1
-    done
-}
-
 call() { printf '(^|[^A-Za-z0-9_.>])(%s) *\\(' "$1"; }
 
+# What lines of code, that is without comments and strings, do not have. All files are
+# read by one awk: a process for each would cost minutes where processes are expensive.
 # shellcheck disable=SC2086 # file names without blanks
-{
-    none "no bound" "$(call 'strcpy|strcat|sprintf|vsprintf|gets|alloca|strtok')" $sources
-    none "no error" "$(call 'atoi|atol|atoll|atof|system')" $sources
-    none "stops the loop" "$(call 'sleep|usleep|nanosleep')" $sources
-    none "no threads" 'pthread_|thrd_create' $sources
-    none "a tab" '\t' $sources $tests
-}
+awk -v bound="$(call 'strcpy|strcat|sprintf|vsprintf|gets|alloca|strtok')" \
+    -v error="$(call 'atoi|atol|atoll|atof|system')" \
+    -v stops="$(call 'sleep|usleep|nanosleep')" '
+    function none(why, pattern) {
+        if (line ~ pattern) {
+            print FILENAME ":" FNR ": " why ": " $0
+            rc = 1
+        }
+    }
+    FNR == 1 {
+        comment = 0
+        if ($0 !~ /^\/\* SPDX-License-Identifier: MIT \*\//) {
+            print FILENAME ":1: the first line is the licence"
+            rc = 1
+        }
+    }
+    {
+        line = $0
+        gsub(/\\./, "", line)
+        gsub(/"[^"]*"/, "\"\"", line)
+        if (comment && !sub(/^.*\*\//, "", line))
+            next
+        comment = 0
+        gsub(/\/\*([^*]|\*[^\/])*\*\//, "", line)
+        if (sub(/\/\*.*/, "", line))
+            comment = 1
+        sub(/\/\/.*/, "", line)
+        none("a tab", "\t")
+        if (FILENAME ~ /^tests/)
+            next
+        none("no bound", bound)
+        none("no error", error)
+        none("stops the loop", stops)
+        none("no threads", "pthread_|thrd_create")
+    }
+    END { exit rc }' $sources $tests || rc=1
 
-for file in $sources $tests; do
-    head -n 1 "$file" | grep -qF '/* SPDX-License-Identifier: MIT */' || {
-        echo "$file:1: the first line is the licence"
-        rc=1
-    }
-done
-for file in $scripts; do
-    head -n 2 "$file" | grep -qF 'SPDX-License-Identifier: MIT' || {
-        echo "$file:1: begins with the licence"
-        rc=1
-    }
-done
+# shellcheck disable=SC2086 # file names without blanks
+awk 'FNR <= 2 && /SPDX-License-Identifier: MIT/ { has[FILENAME] = 1 }
+    END {
+        for (i = 1; i < ARGC; i++)
+            if (!(ARGV[i] in has)) {
+                print ARGV[i] ":1: begins with the licence"
+                rc = 1
+            }
+        exit rc
+    }' $scripts || rc=1
 
 # Width in characters, not bytes. Exempt are lines that are one string and rows of a
 # table; a test may be wider, for the text that it expects.
