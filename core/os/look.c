@@ -570,11 +570,16 @@ static bool look_thread(struct look_work *l, struct finding *f,
     return false;
 }
 
+/* Stopped, traced or dead: it would not read what is typed. */
+static bool reads_nothing(const struct procfs_stat *p)
+{
+    return p->state == 'T' || p->state == 't' || procfs_dead(p);
+}
+
 static void look_process(struct look_work *l, struct finding *f,
                          const struct procfs_stat *p, dev_t tty, int depth)
 {
-    /* Stopped, traced or dead: it would not read what is typed. */
-    if (p->state == 'T' || p->state == 't' || procfs_dead(p))
+    if (reads_nothing(p))
         return;
     pid_t tids[LOOK_THREADS_MAX] = {p->pid};
     int n = 1;
@@ -598,6 +603,11 @@ static void look_process(struct look_work *l, struct finding *f,
         mine.state = LOOK_UNKNOWN;
         snprintf(mine.how + used, sizeof(mine.how) - used, " while a thread runs");
     }
+    /* A process keeps its system call when it stops: it may have stopped meanwhile. */
+    struct procfs_stat now;
+    if (mine.state == LOOK_YES && mine.who == p && procfs_stat(p->pid, &now) == 0 &&
+        reads_nothing(&now))
+        return;
     finding_merge(f, &mine);
 }
 

@@ -417,6 +417,22 @@ TEST(a_poll_that_was_stopped_and_continued)
     CHECK_STR(l.how, "poll of the terminal");
 }
 
+/* One look directly after each stop, which the process may not have taken in yet. */
+TEST(a_poll_that_stops_meanwhile)
+{
+    struct rig r = start_rig(job_poll, false);
+    struct look l = expect(r, LOOK_YES);
+    pid_t pid = l.pid;
+    for (int i = 0; i < 500; i++) {
+        kill(pid, SIGSTOP);
+        l = look_of(r.shell);
+        if (l.state == LOOK_YES)
+            T_FAIL("stop %d: YES: %s", i, l.how);
+        kill(pid, SIGCONT);
+        T_WAIT(look_of(r.shell).state == LOOK_YES);
+    }
+}
+
 TEST(the_shell_itself)
 {
     struct look l = expect(start_rig(job_read, true), LOOK_YES);
