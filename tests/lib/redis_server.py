@@ -9,6 +9,7 @@ import glob
 import os
 import socket
 import subprocess
+import sys
 import tempfile
 
 import redis
@@ -57,36 +58,42 @@ class Redis:
 
     def start(self):
         words = [*self.program, self.config] + (["--sentinel"] if self.sentinel else [])
-        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL)
+        try:
+            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.DEVNULL)
+        except OSError as error:
+            raise AssertionError(f"cannot start {self.program[-1]}: {error}") from None
         running.add(self)
-        self.trouble = None
+        self.reason = None
         try:
-            wait_for(self.answers, f"no {self.program[-1]} in {self.dir}", WAIT)
-        except AssertionError as e:
-            raise AssertionError(f"{e}; the client: {self.trouble!r}; {self.said()}") from None
-
-    def said(self):
-        """What the server wrote to its log last."""
-        try:
-            with open(os.path.join(self.dir, "log"), encoding="utf-8", errors="replace") as f:
-                return "its log ends: " + " | ".join(f.read().strip().split("\n")[-8:])
-        except OSError as e:
-            return f"it has no log ({e})"
+            wait_for(self.answers, "no answer", WAIT)
+        except AssertionError as error:
+            raise AssertionError(f"{error} of {' '.join(words)}\n{self.why()}") from None
 
     def answers(self):
         if self.process.poll() is not None:
-            raise AssertionError(f"{self.program[-1]} ended with {self.process.returncode} "
-                                 f"instead of serving port {self.port}; {self.said()}")
+            raise AssertionError(f"it ended with status {self.process.returncode}:"
+                                 " no answer")
         try:
             with socket.create_connection(("127.0.0.1", self.port), WAIT):
                 pass
             return self.tls or self.client().ping()
         except redis.exceptions.AuthenticationError:
             return True
-        except (OSError, redis.exceptions.RedisError) as e:
-            self.trouble = e
+        except (OSError, redis.exceptions.RedisError) as error:
+            self.reason = error
             return False
+
+    def why(self):
+        """What the client and the server's log say, for a server that does not answer."""
+        lines = [f"the client (module redis {redis.__version__}, {sys.executable}):"
+                 f" {self.reason!r}"]
+        try:
+            with open(os.path.join(self.dir, "log"), encoding="utf-8", errors="replace") as f:
+                lines += ["its log: " + line.rstrip() for line in f.readlines()[-8:]]
+        except OSError as error:
+            lines.append(f"it has no log: {error}")
+        return "\n".join(lines)
 
     def kill(self):
         self.process.kill()
@@ -94,7 +101,7 @@ class Redis:
         running.discard(self)
 
     def client(self, **options):
-        return redis.Redis(port=self.port, decode_responses=True, **self.tls, **options)
+        return redis.Redis("127.0.0.1", self.port, decode_responses=True, **self.tls, **options)
 
     def url(self, user=""):
         return f"redis{'s' if self.tls else ''}://{user}127.0.0.1:{self.port}"
