@@ -43,6 +43,8 @@ for tap_name in $(env | sed -n 's/^\(OD_[A-Z_]*\)=.*/\1/p'); do
     case $tap_name in OD_TEST_* | OD_CACHE) ;; *) unset "$tap_name" ;; esac
 done
 unset tap_name ENV BASH_ENV CDPATH
+# shellcheck source=tests/lib/path.sh
+. "$ROOT/tests/lib/path.sh"
 # For tests that build: the caller's cache, not one in the private home.
 : "${OD_CACHE:=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/od}"
 unset XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME
