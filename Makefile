@@ -102,16 +102,17 @@ $(O)/od: $(O)/od.debug
 FIRST := $(if $(filter x86_64-release,$(ARCH)-$(MODE)),build/first.ld)
 $(O)/od.debug: $(PROGRAM) $(O)/libcore.a $(FIRST)
 	@echo "  LINK   $@"
-	@$(CC) $(CFLAGS) $(LDFLAGS) $(FIRST:%=-Wl,-T,%) -o $@ $(filter-out %.ld,$^) $(DEPS_LIBS)
+	@$(CC) $(CFLAGS) $(LDFLAGS) $(FIRST:%=-Wl,-T,%) -Wl,-Map=$(O)/od.map -o $@ $(filter-out %.ld,$^) $(DEPS_LIBS)
 
 $(O)/libcore.a: $(call objects,$(CORE))
 	@rm -f $@
-	@$(AR) qcsD $@ $^
+	@$(AR) qcsD --thin $@ $^
 
 # Scripts and long texts, each an array of its own: that of core/shell/sh/session.sh is
 # session_sh, in "shell/sh/session.sh.h" (build/embed.sh).
 GZIPPED := $(wildcard core/kernel/host/python/*.py core/front/client/*.py \
-    core/front/client/*.ts)
+    core/front/client/*.ts core/front/interpreter/python/*.py core/skill/python/agentskills.py) \
+    $(filter-out %_bootstrap.txt,$(wildcard applets/*.txt))
 # The live page: its script is one file, made of those in its folder, in any order.
 PAGE_JS := $(filter-out core/front/page/form.js,$(sort $(wildcard core/front/page/*.js)))
 PAGE := $(O)/gen/front/page/app.js.gz.h $(O)/gen/front/page/form.js.gz.h \
@@ -119,7 +120,7 @@ PAGE := $(O)/gen/front/page/app.js.gz.h $(O)/gen/front/page/form.js.gz.h \
 TEXTS := $(filter-out $(GZIPPED) $(PAGE_JS) core/front/page/form.js,$(sort $(wildcard $(foreach x,js sh bash html py txt,\
     core/*/*.$x core/*/*/*.$x core/*/*/*/*.$x applets/*.$x))))
 EMBEDDED := $(patsubst core/%,$(O)/gen/%.h,$(TEXTS:applets/%=core/%)) \
-    $(GZIPPED:core/%=$(O)/gen/%.gz.h) $(PAGE)
+    $(patsubst core/%,$(O)/gen/%.gz.h,$(GZIPPED:applets/%=core/%)) $(PAGE)
 
 define embed
 	@mkdir -p $(@D)
@@ -131,6 +132,8 @@ $(O)/gen/front/page/app.js: $(PAGE_JS)
 $(O)/gen/front/page/app.js.gz.h: $(O)/gen/front/page/app.js build/embed.sh
 	$(call embed,$< gz)
 $(O)/gen/%.gz.h: core/% build/embed.sh
+	$(call embed,$< gz)
+$(O)/gen/%.gz.h: applets/% build/embed.sh
 	$(call embed,$< gz)
 $(O)/gen/%.h: core/% build/embed.sh
 	$(call embed,$<)
@@ -242,6 +245,7 @@ matrix-readme:
 
 check: all check-layers
 	@build/check-elf.sh $(O)/od $(O)/od.debug
+	@build/size.sh $(O) check
 	@build/check-style.sh
 	@build/check-repro.sh
 
@@ -294,10 +298,8 @@ dist-one: all
 	@build/dist.sh $(O) out/$(HOST_ARCH)-release/docs $(VERSION) $(ARCH) \
 	    $(foreach d,$(LIBC) $(DEPS),$d=$($d))
 
-# The size of the file, part by part.
+# The size of the file by room, and each room's budget (build/sizes).
 size: all
-	@$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-Map=$(O)/od.map -o $(O)/od.sized \
-	    $(PROGRAM) $(O)/libcore.a $(DEPS_LIBS)
 	@build/size.sh $(O)
 
 clean:

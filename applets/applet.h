@@ -7,12 +7,16 @@
 
 #include "base/buf.h"
 
+/* The text of a header of build/embed.sh. */
+#define PACKED(gz) {(const char *)(gz), sizeof(gz)}
+
 struct applet {
     const char *name;  /* as typed: "exec" */
     const char *also;  /* other argv[0] names, space-separated, or NULL */
     const char *known; /* more such names, which get no links, or NULL */
     const char *brief; /* one line for `od --list` and the man page */
     const char *usage; /* the whole text of `od help NAME`; see man.sh */
+    struct str packed; /* instead of usage: the text as gzip */
     /*
      * argv[0] is the applet's name, or one of its others; argv[argc] is NULL. Returns
      * the exit status. Error messages go to standard error as "od NAME: …".

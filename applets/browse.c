@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "browse.h"
 #include "where.h"
-#include "browse.txt.h"
+#include "browse.txt.gz.h"
 #include "browser/driver/browser.h"
 #include "http/http.h"
 #include "os/sig.h"
@@ -384,6 +384,6 @@ static int browse_main(int argc, char **argv)
 const struct applet applet_browse = {
     .name = "browse",
     .brief = "visit a page: read it, act on it, take its picture",
-    .usage = browse_txt,
+    .packed = PACKED(browse_txt_gz),
     .main = browse_main,
 };

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/utf8.h"
-#include "events.txt.h"
+#include "events.txt.gz.h"
 #include "ipc/call.h"
 #include "where.h"
 
@@ -283,6 +283,6 @@ static int events_main(int argc, char **argv)
 const struct applet applet_events = {
     .name = "events",
     .brief = "a server's actions and their results",
-    .usage = events_txt,
+    .packed = PACKED(events_txt_gz),
     .main = events_main,
 };

@@ -14,7 +14,7 @@
 #include "base/list.h"
 #include "base/xalloc.h"
 #include "exec.h"
-#include "exec.txt.h"
+#include "exec.txt.gz.h"
 #include "ipc/answer.h"
 #include "ipc/attach.h"
 #include "ipc/call.h"
@@ -513,6 +513,6 @@ static int exec_main(int argc, char **argv)
 const struct applet applet_exec = {
     .name = "exec",
     .brief = "run a command in a shell that stays",
-    .usage = exec_txt,
+    .packed = PACKED(exec_txt_gz),
     .main = exec_main,
 };

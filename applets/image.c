@@ -7,7 +7,7 @@
  */
 #include "applet.h"
 #include "base/called.h"
-#include "image.txt.h"
+#include "image.txt.gz.h"
 #include "image/image.h"
 #include "io/job.h"
 #include "os/null.h"
@@ -395,6 +395,6 @@ static int image_main(int argc, char **argv)
 const struct applet applet_image = {
     .name = "image",
     .brief = "put od into container images, without an engine",
-    .usage = image_txt,
+    .packed = PACKED(image_txt_gz),
     .main = image_main,
 };

@@ -6,7 +6,7 @@
 #include "applet.h"
 #include "base/called.h"
 #include "execd_bootstrap.txt.h"
-#include "install.txt.h"
+#include "install.txt.gz.h"
 #include "os/self.h"
 #include "program.h"
 #include "version.h"
@@ -198,6 +198,6 @@ static int install_main(int argc, char **argv)
 const struct applet applet_install = {
     .name = "install",
     .brief = "copy od into a folder, such as a volume of a container",
-    .usage = install_txt,
+    .packed = PACKED(install_txt_gz),
     .main = install_main,
 };

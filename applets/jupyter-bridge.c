@@ -11,7 +11,7 @@
 #include "base/called.h"
 #include "base/xalloc.h"
 #include "ipc/answer.h"
-#include "jupyter-bridge.txt.h"
+#include "jupyter-bridge.txt.gz.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -325,6 +325,6 @@ const struct applet applet_jupyter_bridge = {
     .name = "jupyter-bridge",
     .also = "execute_cli",
     .brief = "run cells in a Jupyter kernel that stays",
-    .usage = jupyter_bridge_txt,
+    .packed = PACKED(jupyter_bridge_txt_gz),
     .main = bridge_main,
 };

@@ -17,6 +17,7 @@
 #include "archive/zip_text.h"
 #include "base/called.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "front/program.h"
 #include "licences.h"
 #include "os/relro.h"
@@ -249,7 +250,9 @@ static void add_help(struct buf *out, const char *text)
 int applet_help(const struct applet *a)
 {
     struct buf text = BUF_INIT(HELP_MAX), more = BUF_INIT(HELP_MAX);
-    add_help(&text, a->usage);
+    BUG_ON(a->packed.n > 0 && zip_text(&more, a->packed) < 0);
+    add_help(&text, a->usage ? a->usage : buf_z(&more));
+    buf_reset(&more);
     if (a->more_usage) {
         a->more_usage(&more);
         add_help(&text, buf_z(&more));

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "ipc/call.h"
 #include "ipc/frame.h"
-#include "mcp.txt.h"
+#include "mcp.txt.gz.h"
 #include "net/sockpath.h"
 #include "os/sig.h"
 #include "where.h"
@@ -139,7 +139,7 @@ static int mcp_main(int argc, char **argv)
 const struct applet applet_mcp = {
     .name = "mcp",
     .brief = "tools for an AI agent, by the Model Context Protocol",
-    .usage = mcp_txt,
+    .packed = PACKED(mcp_txt_gz),
     .main = mcp_main,
     .file_first = true,
 };

@@ -24,7 +24,7 @@
 #include "os/null.h"
 #include "os/self.h"
 #include "serve.h"
-#include "serve.txt.h"
+#include "serve.txt.gz.h"
 #include "setup/cachedir.h"
 #include "setup/users.h"
 
@@ -688,7 +688,7 @@ static int serve_main(int argc, char **argv)
 const struct applet applet_serve = {
     .name = "serve",
     .brief = "the server in the sandbox: shells, processes, PID 1",
-    .usage = serve_txt,
+    .packed = PACKED(serve_txt_gz),
     .main = serve_main,
     .more_usage = serve_options_help,
 };

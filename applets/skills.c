@@ -15,7 +15,7 @@
 #include "skill/python.h"
 #include "skill/skill.h"
 #include "skills-install.py.h"
-#include "skills.txt.h"
+#include "skills.txt.gz.h"
 #include "where.h"
 
 #include <errno.h>
@@ -570,7 +570,7 @@ const struct applet applet_skills = {
              "file_editor parse_pdf parse_docx parse_latex parse_pptx parse_html "
              "parse_ipynb parse_audio parse_image parse_video",
     .brief = "files for agents: views, searches, edits, documents",
-    .usage = skills_txt,
+    .packed = PACKED(skills_txt_gz),
     .more_usage = more_usage,
     .main = skills_main,
 };

@@ -2,12 +2,13 @@
 /* The Python module: python/agentskills.py, with the path of this program put in. */
 #include "skill/python.h"
 
+#include "archive/zip_text.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "file/files.h"
 #include "os/file.h"
 #include "os/self.h"
-#include "skill/python/agentskills.py.h"
+#include "skill/python/agentskills.py.gz.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -29,15 +30,20 @@ static int put_path(struct buf *out)
 
 int skill_python(struct buf *out)
 {
-    struct str all = str_n(agentskills_py, sizeof(agentskills_py) - 1);
+    struct buf text = BUF_INIT(MODULE_MAX);
+    BUG_ON(zip_text(&text, str_n((const char *)agentskills_py_gz,
+                                 sizeof(agentskills_py_gz))) < 0);
+    struct str all = buf_str(&text);
     long at = str_find(all, STR("@OD@"));
     size_t before = out->n, from = (size_t)at;
+    int rc = 0;
     if (buf_adds(out, str_sub(all, 0, from)) < 0 || put_path(out) < 0 ||
         buf_adds(out, str_sub(all, from + 4, all.n)) < 0) {
         buf_truncate(out, before);
-        return -1;
+        rc = -1;
     }
-    return 0;
+    buf_release(&text);
+    return rc;
 }
 
 /* The kernel may have any user, so all can read it, like a module of the system. */

@@ -6,20 +6,32 @@
  */
 #include "front/interpreter/own.h"
 
+#include "archive/zip_text.h"
+#include "base/log.h"
 #include "base/words.h"
-#include "front/interpreter/python/charts.py.h"
-#include "front/interpreter/python/results.py.h"
+#include "front/interpreter/python/charts.py.gz.h"
+#include "front/interpreter/python/results.py.gz.h"
 
 #include <string.h>
+
+enum { SOURCE_MAX = 64 << 10 };
+
+static void quote_packed(struct buf *out, const unsigned char *gz, size_t n)
+{
+    struct buf text = BUF_INIT(SOURCE_MAX);
+    BUG_ON(zip_text(&text, str_n(gz, n)) < 0);
+    json_quote(out, buf_str(&text));
+    buf_release(&text);
+}
 
 void code_init(struct buf *out, const char *language)
 {
     if (strcmp(language, "python") != 0)
         return;
     buf_addz(out, "exec(");
-    json_quote(out, str_of(results_py));
+    quote_packed(out, results_py_gz, sizeof(results_py_gz));
     buf_addz(out, ", {'CHARTS': ");
-    json_quote(out, str_of(charts_py));
+    quote_packed(out, charts_py_gz, sizeof(charts_py_gz));
     buf_addz(out, "})\n");
 }
 
