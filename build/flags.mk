@@ -40,11 +40,13 @@ SMALL := -fno-asynchronous-unwind-tables -fno-unwind-tables
 # in a row of tests/bench have -O2. An entry is a room, or how names of files in it begin.
 # How they were found: tests/bench/README.md.
 FAST := $(addprefix action/,actions group line log order) archive/ \
-    $(addprefix base/,arena buf crc enc hash json map scan str utf8) \
-    $(addprefix browser/driver/t,ext ree) cdp/ eventlog/ $(addprefix front/events/,flow link) \
-    html/ $(addprefix http/,http ws) io/stream $(addprefix kernel/host/,jmsg zmtp) \
-    net/tls_gcm search/walk $(addprefix term/,act line row text) \
-    $(addprefix text/,automaton diff glob pattern) $(addprefix webpage/web,body text)
+    $(addprefix base/,arena buf copy crc enc hash json map scan str utf8) \
+    $(addprefix browser/driver/t,ext ree) cdp/ \
+    $(addprefix document/pdf/,accent block cmap content object text) eventlog/ \
+    $(addprefix front/events/,flow link) html/ $(addprefix http/,http ws) io/stream \
+    $(addprefix kernel/host/,jmsg zmtp) net/tls_gcm search/walk \
+    $(addprefix term/,act line row text) $(addprefix text/,automaton diff glob pattern) \
+    $(addprefix webpage/web,body text)
 OPT = $(if $(filter $(FAST:%=core/%%),$*),-O2,-Os)
 
 ifeq ($(MODE),release)
