@@ -14,9 +14,9 @@
 #   fuzz       each target of tests/fuzz for FUZZ_SECONDS, as clang and libFuzzer build it
 #   quick, all several of them; in `all`, what the fuzzers try is the same each time
 #
-# Every program has TEST_LIMIT seconds (240), times OD_TEST_SLOW: how much longer this
-# machine takes to start a program than most do, as measured at the start. The limits
-# within the programs are multiplied, too. A group without programs prints
+# Every program has TEST_LIMIT seconds (240), times OD_TEST_SLOW: how many times slower
+# than usual (0.5 ms) an execution is here, from 2 to 8, measured at the start. The limits
+# of waiting within programs are multiplied by it too. A group without programs prints
 # nothing. Logs are in out/test/GROUP/NAME.log; those of failures are shown.
 # The first TEST_AGAIN programs that fail (0, in `all` 4) run once more, alone,
 # when their group has ended: the second run counts, and the list of programs
@@ -27,18 +27,22 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 
 make=${MAKE:-make}
-
-# The cost of an exec in milliseconds, at least 1: half of one is usual.
-slowness() {
-    local start=${EPOCHREALTIME/[.,]/} n
-    for ((n = 0; n < 50; n++)); do /bin/true; done
-    n=$(((${EPOCHREALTIME/[.,]/} - start) / 50000))
-    echo $((n < 1 ? 1 : n > 8 ? 8 : n))
-}
-export OD_TEST_SLOW=${OD_TEST_SLOW:-$(slowness)}
-limit=$((${TEST_LIMIT:-240} * OD_TEST_SLOW))
 slowest=${TEST_SLOWEST:-5}
 again=${TEST_AGAIN:-0}
+
+# shellcheck source=tests/lib/path.sh
+. tests/lib/path.sh
+
+# How many times longer than half a millisecond an execution takes here: 2 to 8.
+measure_slow() {
+    local start ms i
+    start=$(date +%s%N)
+    for ((i = 0; i < 40; i++)); do /bin/true; done
+    ms=$((($(date +%s%N) - start) / 1000000))
+    echo $((ms < 40 ? 2 : ms > 160 ? 8 : ms / 20))
+}
+export OD_TEST_SLOW=${OD_TEST_SLOW:-$(measure_slow)}
+limit=$((${TEST_LIMIT:-240} * OD_TEST_SLOW))
 fuzz_limit=$((${FUZZ_SECONDS:-10} + 120 * OD_TEST_SLOW))
 jobs=$(nproc 2>/dev/null || echo 2)
 arch=$(uname -m)

@@ -36,8 +36,8 @@ T, OD = os.environ["T"], os.environ["OD"]
 LIB = os.path.join(os.path.dirname(OD), "lib")
 FULL = os.environ.get("FULL") == "1"
 ONLY = os.environ.get("ONLY", "").split()  # ROLE KIND [N...]: these faults
-SEED, LIMIT = 1, 60
-LEAK_LIMIT = 20  # seconds in which what is not needed any more has to go
+SEED, LIMIT = 1, 60 * int(os.environ.get("OD_TEST_SLOW") or 2)
+LEAK_LIMIT = LIMIT // 3  # seconds in which what is not needed any more has to go
 FIRST, MORE = 8, 4  # of each role and kind: tried in turn, and of the rest
 ERRORS = {"alloc": 12, "open": 24, "write": 28, "fsync": 5, "rename": 28, "fork": 11,
           "mmap": 12, "sendmsg": 105, "accept": 24}

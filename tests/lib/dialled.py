@@ -24,7 +24,7 @@ from tap import LIMIT, at_end, holds, last_words, wait_for
 
 T = os.environ["T"]
 OD = os.environ["OD"]
-WAIT = 60
+WAIT = 60 * int(os.environ.get("OD_TEST_SLOW") or 2)
 KEPT_OUT = re.compile("^(OD_.*|SESSION_API_KEY|.*_proxy|SSL_CERT_.*)$", re.IGNORECASE)
 running = set()
 

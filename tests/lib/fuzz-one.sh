@@ -35,7 +35,7 @@ mkdir -p "$learnt"
 
 if [ "$only" != corpus ] && build/tools.sh have @libfuzzer; then
     set -- "out/$arch-fuzz/fuzz/$name" -max_total_time="$FUZZ_SECONDS" \
-        -timeout=30 -rss_limit_mb=2048 -artifact_prefix="$found/" -print_final_stats=1
+        -timeout="$((30 * ${OD_TEST_SLOW:-2}))" -rss_limit_mb=2048 -artifact_prefix="$found/" -print_final_stats=1
     [ ! -f "tests/fuzz/$short.dict" ] || set -- "$@" -dict="tests/fuzz/$short.dict"
     [ -z "${FUZZ_SEED-}" ] ||
         set -- "$@" -seed="$FUZZ_SEED" -runs="${FUZZ_RUNS:-100000}" -reload=0

@@ -8,6 +8,7 @@ if [ -x /usr/bin/python3 ]; then
     path_rest=$PATH: path_first='' path_last=''
     while [ "$path_rest" ]; do
         path_one=${path_rest%%:*} path_rest=${path_rest#*:}
+        # shellcheck disable=SC3013 # dash and bash have -ef
         if [ -x "$path_one/python3" ] && ! [ "$path_one/python3" -ef /usr/bin/python3 ]; then
             path_last=$path_last:$path_one
         else

@@ -4,7 +4,8 @@
 # Helpers for tests of sessions, after tap.sh:
 #
 #   serve [OPTION...]       a server of our own; $KEEPER is its pid, $T/log its log
-#   run ARGUMENT...         od exec with nothing to read, OD_TEST_LIMIT (60) seconds; then
+#   run ARGUMENT...         od exec with nothing to read, OD_TEST_LIMIT seconds
+#                           (60, times OD_TEST_SLOW); then
 #                           $rc, $out and $err, with the bytes in $T/out and $T/err
 #   gives NAME STATUS WANTED ARGUMENT...
 #                           a check: run, its status, and its output to the byte
@@ -39,7 +40,7 @@ serve() {
 ex() {
     # shellcheck disable=SC2034 # tap.sh says it when a test runs out of time
     tap_doing="od exec $*"
-    timeout -k 5 "${OD_TEST_LIMIT:-60}" "$OD" exec "$@" </dev/null
+    timeout -k 5 "${OD_TEST_LIMIT:-$((60 * ${OD_TEST_SLOW:-2}))}" "$OD" exec "$@" </dev/null
 }
 
 # Not by an applet: `od exec --list` succeeds without a server, and the others start one.
@@ -108,7 +109,7 @@ said() {
 
 ask() {
     # shellcheck disable=SC2016 # Perl's
-    timeout -k 5 "${OD_TEST_LIMIT:-60}" perl -MIO::Socket::UNIX -e '
+    timeout -k 5 "${OD_TEST_LIMIT:-$((60 * ${OD_TEST_SLOW:-2}))}" perl -MIO::Socket::UNIX -e '
         my $s = IO::Socket::UNIX->new(Peer => $ENV{OD_SOCKET}) or die "no server";
         my $q = q({"v":1,) . $ARGV[0] . "}";
         $s->syswrite(pack("V a a*", length $q, "Q", $q));

@@ -8,11 +8,12 @@
  * and ends in T_MAIN. It prints TAP and exits 1 if anything failed; arguments
  * choose cases by name. Each case runs in a process and a process group of its
  * own, so that a crash is one failure and what it left behind is killed; after
- * T_LIMIT_S seconds it is. The first failed check ends the case. A case that
+ * T_LIMIT_S seconds it is. All limits are multiplied by OD_TEST_SLOW, which tests/run.sh
+ * measures (2 without it). The first failed check ends the case. A case that
  * passes leaves through exit(), so that a leak checker has its say.
  *
  *     T_SKIP("why")        not on this machine: the case counts as skipped
- *     T_WAIT(cond)         polls until cond, at most 30 s; else fails
+ *     T_WAIT(cond)         polls until cond, for 30 s times OD_TEST_SLOW; else fails
  *     T_DIES(sig, stmt)    stmt, in a process of its own, ends by the signal
  *     t_dir()              a private directory, removed after the case
  *     t_sh(fmt, …)         a shell command in that directory, which must succeed
@@ -46,11 +47,19 @@
 #define T_LIMIT_S 60
 #endif
 #ifndef T_WAIT_MS
-#define T_WAIT_MS 30000 /* of T_WAIT */
+#define T_WAIT_MS (t_slow() * 30000) /* of T_WAIT */
 #endif
 #define T_EXIT_FAIL 76 /* a check; anything else that is not 0 says more */
 #define T_EXIT_SKIP 77
 #define T_UNUSED    __attribute__((unused))
+
+/* How much slower than usual this machine may be. */
+static T_UNUSED int t_slow(void)
+{
+    const char *slow = getenv("OD_TEST_SLOW");
+    int times = slow ? atoi(slow) : 0;
+    return times > 0 ? times : 2;
+}
 
 struct t_case {
     const char *name;
@@ -275,8 +284,7 @@ static void t_name_dir(int number)
 static int t_limit_s(void)
 {
     const char *more = getenv("T_LIMIT_S");
-    const char *slow = getenv("OD_TEST_SLOW");
-    return (more ? atoi(more) : T_LIMIT_S) * (slow && atoi(slow) > 0 ? atoi(slow) : 1);
+    return (more ? atoi(more) : T_LIMIT_S) * t_slow();
 }
 
 /* Returns the wait status of the case, or -1 after its time limit. SIGCHLD is blocked. */

@@ -12,7 +12,7 @@ from tap import Tap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NODE, MODULES = os.environ["NODE"], os.environ["MODULES"] + "/node_modules/"
-LIMIT = 200
+LIMIT = 100 * int(os.environ.get("OD_TEST_SLOW") or 2)
 RUNS = {"0.1.16": ("@modelcontextprotocol/conformance", ["--suite", "all"]),
         "2025-11-25": ("conformance-next", ["--requirements", "2025-11-25"]),
         "2026-07-28": ("conformance-next", ["--requirements", "2026-07-28"])}
