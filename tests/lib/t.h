@@ -279,8 +279,7 @@ static void t_name_dir(int number)
         T_FAIL("TMPDIR is too long");
 }
 
-/* The time limit of a case; T_LIMIT_S in the environment replaces it, for emulators, and
- * OD_TEST_SLOW multiplies it, for slow machines (tests/run.sh). */
+/* The time limit of a case; T_LIMIT_S in the environment replaces it, for emulators. */
 static int t_limit_s(void)
 {
     const char *more = getenv("T_LIMIT_S");

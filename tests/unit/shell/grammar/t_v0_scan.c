@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where commands begin, judged by bash: tests/lib/bash-commands.sh divides the
- * texts of tests/corpus/v0_scan with `bash -n`, and we must come to the same.
+ * texts of tests/corpus/v0_scan with `bash -n`, and we must come to the same. The
+ * answers are recorded (tests/lib/bash-record.sh): they cost 20,000 executions of bash.
+ * A sample of them is asked of this machine's bash.
  * Then what no bash is needed for: pieces, depth, time, and broken texts.
  */
 #include "shell/grammar/grammar.h"
 
-#define T_LIMIT_S 100 /* bash is asked 20,000 times */
 #include "t.h"
 
 #define PIECES 64
+#define SAMPLE 32 /* every 32nd text is asked of bash */
 
 static struct v0_piece piece[PIECES];
 
@@ -52,86 +54,145 @@ static void starts(struct str text, char *out, size_t size)
     }
 }
 
+/* The texts that bash judged, and what was recorded of it. */
+static struct str text_at, line_at;
+static char *text_file, *answer_file;
+
+static void begin_texts(void)
+{
+    char path[300];
+    FILE *f = fopen(in_tests(path, sizeof(path), "corpus/v0_scan/bash.txt"), "r");
+    text_at = str_of(text_file = slurp(f));
+    fclose(f);
+    f = fopen(in_tests(path, sizeof(path), "corpus/v0_scan/bash.answers"), "r");
+    line_at = str_of(answer_file = slurp(f));
+    fclose(f);
+}
+
+struct judged {
+    struct str text, body; /* without the last newline; and without those before it */
+    struct str begin;      /* the lines at which commands begin */
+    struct str open;       /* 0 or 1 for the first byte of body, the first two, … */
+};
+
+static bool next_text(struct judged *j)
+{
+    if (text_at.n == 0)
+        return false;
+    long end = str_find(text_at, STR("\n%%\n"));
+    j->text = j->body = str_sub(text_at, 0, end < 0 ? text_at.n - 1 : (size_t)end);
+    while (j->body.n > 0 && j->body.p[0] == '\n')
+        j->body = str_sub(j->body, 1, j->body.n);
+    text_at = str_sub(text_at, end < 0 ? text_at.n : (size_t)end + 4, text_at.n);
+    j->open = str_cut(&line_at, '\n');
+    j->begin = str_cut(&j->open, '|');
+    if (j->open.n != j->body.n)
+        T_FAIL("tests/lib/bash-record.sh is due: %zu answers, %zu bytes: %.*s", j->open.n,
+               j->body.n, STR_ARG(j->body));
+    return true;
+}
+
+static void end_texts(int done)
+{
+    CHECK_INT(line_at.n, 0);
+    CHECK(done >= 600);
+    free(text_file);
+    free(answer_file);
+}
+
 TEST(bash_divides_in_the_same_way)
 {
-    char path[300], command[700], file[300];
-    if (system("bash -c : 2>/dev/null") != 0)
-        T_SKIP("no bash");
-    snprintf(command, sizeof(command), "bash %s %s",
-             in_tests(path, sizeof(path), "lib/bash-commands.sh"),
-             in_tests(file, sizeof(file), "corpus/v0_scan/bash.txt"));
-    FILE *f = fopen(file, "r"), *bash = popen(command, "r");
-    char *texts = slurp(f), *answers = slurp(bash);
-    fclose(f);
-    CHECK_INT(pclose(bash), 0);
-    struct str rest = str_of(texts), lines = str_of(answers);
+    struct judged j;
     int done = 0, wrong = 0;
-    while (rest.n > 0) {
-        long end = str_find(rest, STR("\n%%\n"));
-        struct str text = str_sub(rest, 0, end < 0 ? rest.n : (size_t)end + 1);
-        struct str want = str_cut(&lines, '\n');
+    begin_texts();
+    while (next_text(&j)) {
         char got[300];
-        starts(text, got, sizeof(got));
-        if (!str_eq(want, str_of(got))) {
+        starts(str_n(j.text.p, j.text.n + 1), got, sizeof(got));
+        if (!str_eq(j.begin, str_of(got))) {
             printf("# at line(s) \"%s\", bash says \"%.*s\":\n# %.*s\n", got,
-                   STR_ARG(want), STR_ARG(text));
+                   STR_ARG(j.begin), STR_ARG(j.text));
             wrong++;
         }
         done++;
-        rest = str_sub(rest, end < 0 ? rest.n : (size_t)end + 4, rest.n);
     }
-    CHECK_INT(lines.n, 0);
-    CHECK(done >= 600);
+    end_texts(done);
     CHECK_INT(wrong, 0);
-    free(texts);
-    free(answers);
 }
 
-/* What bash says about beginnings of a text, "LENGTH:OPEN …", is ours too. */
-static int check_open(struct str text, struct str answers, int *asked)
+TEST(bash_wants_more_at_the_same_places)
 {
-    int wrong = 0;
+    struct judged j;
+    int done = 0, wrong = 0;
+    begin_texts();
+    while (next_text(&j)) {
+        for (size_t n = 1; n <= j.body.n; n++) {
+            if (v0_scan_open(str_sub(j.body, 0, n)) == (j.open.p[n - 1] == '1'))
+                continue;
+            printf("# bash says %c, not we:\n# %.*s\n", j.open.p[n - 1], (int)n, j.body.p);
+            wrong++;
+        }
+        done++;
+    }
+    end_texts(done);
+    CHECK_INT(wrong, 0);
+}
+
+/* What a script of tests/lib prints about the texts in the file, which the caller frees. */
+static char *ask_bash(const char *script, const char *file)
+{
+    char path[300], command[700];
+    snprintf(command, sizeof(command), "bash %s %s", in_tests(path, sizeof(path), script),
+             file);
+    FILE *bash = popen(command, "r");
+    char *answers = slurp(bash);
+    CHECK_INT(pclose(bash), 0);
+    return answers;
+}
+
+/* At the ends of lines, "LENGTH:OPEN …", this bash answers as the record has it. */
+static void check_record(const struct judged *j, struct str answers)
+{
     while (answers.n > 0) {
         struct str answer = str_cut(&answers, ' '), length = str_cut(&answer, ':');
         uint64_t n;
-        CHECK(str_to_u64(length, &n) == 0 && n <= text.n);
-        struct str begun = str_sub(text, 0, n);
-        (*asked)++;
-        if (v0_scan_open(begun) == str_eq(answer, STR("1")))
-            continue;
-        printf("# bash says %.*s, not we:\n# %.*s\n", STR_ARG(answer), STR_ARG(begun));
-        wrong++;
+        CHECK(str_to_u64(length, &n) == 0 && n > 0 && n <= j->body.n && answer.n == 1);
+        if (answer.p[0] != j->open.p[n - 1])
+            T_FAIL("this bash says %c, the record %c: %.*s", answer.p[0], j->open.p[n - 1],
+                   (int)n, j->body.p);
     }
-    return wrong;
 }
 
-/* Every text at the ends of its lines; OD_TEST_DEEP: and at every byte. */
-TEST(bash_wants_more_at_the_same_places)
+TEST(the_record_is_what_this_bash_says)
 {
-    char path[300], command[700], file[300];
+    struct judged j;
+    int done = 0;
+    char file[300];
     if (system("bash -c : 2>/dev/null") != 0)
         T_SKIP("no bash");
-    snprintf(command, sizeof(command), "bash %s %s %s",
-             in_tests(path, sizeof(path), "lib/bash-open.sh"),
-             in_tests(file, sizeof(file), "corpus/v0_scan/bash.txt"),
-             getenv("OD_TEST_DEEP") ? "1" : "");
-    FILE *f = fopen(file, "r"), *bash = popen(command, "r");
-    char *texts = slurp(f), *answers = slurp(bash);
+    snprintf(file, sizeof(file), "%s/sample", t_dir());
+    FILE *f = fopen(file, "w");
+    CHECK(f);
+    begin_texts();
+    while (next_text(&j))
+        if (done++ % SAMPLE == 0)
+            fprintf(f, "%s%.*s\n", done > 1 ? "%%\n" : "", STR_ARG(j.text));
     fclose(f);
-    CHECK_INT(pclose(bash), 0);
-    struct str rest = str_of(texts), lines = str_of(answers);
-    int asked = 0, wrong = 0;
-    while (rest.n > 0) {
-        long end = str_find(rest, STR("\n%%\n"));
-        struct str text = str_sub(rest, 0, end < 0 ? rest.n : (size_t)end);
-        wrong += check_open(text, str_cut(&lines, '\n'), &asked);
-        rest = str_sub(rest, end < 0 ? rest.n : (size_t)end + 4, rest.n);
+    end_texts(done);
+    char *divided = ask_bash("lib/bash-commands.sh", file);
+    char *opened = ask_bash("lib/bash-open.sh", file);
+    struct str divide_at = str_of(divided), open_at = str_of(opened);
+    begin_texts();
+    for (done = 0; next_text(&j); done++) {
+        if (done % SAMPLE != 0)
+            continue;
+        if (!str_eq(str_cut(&divide_at, '\n'), j.begin))
+            T_FAIL("this bash divides otherwise than the record: %.*s", STR_ARG(j.text));
+        check_record(&j, str_cut(&open_at, '\n'));
     }
-    CHECK_INT(lines.n, 0);
-    CHECK(asked >= 1500);
-    CHECK_INT(wrong, 0);
-    free(texts);
-    free(answers);
+    end_texts(done);
+    CHECK_INT(divide_at.n + open_at.n, 0);
+    free(divided);
+    free(opened);
 }
 
 /*
