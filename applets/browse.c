@@ -108,12 +108,12 @@ static void print_console(const struct json *entry)
     struct str kind = json_str(entry, "kind", ""), text = json_str(entry, "text", ""),
                url = json_str(entry, "url", "");
     int64_t line = json_int(entry, "line", 0);
-    fprintf(stderr, "[%.*s] %.*s", STR_ARG(kind), STR_ARG(text));
+    called_add("[%.*s] %.*s", STR_ARG(kind), STR_ARG(text));
     if (url.n)
-        fprintf(stderr, " (%.*s", STR_ARG(url));
+        called_add(" (%.*s", STR_ARG(url));
     if (url.n && line)
-        fprintf(stderr, ":%lld", (long long)line);
-    fputs(url.n ? ")\n" : "\n", stderr);
+        called_add(":%lld", (long long)line);
+    called_add(url.n ? ")\n" : "\n");
 }
 
 /* Prints the status on standard error, unless it is a 2xx. */

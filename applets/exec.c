@@ -78,24 +78,16 @@ static void wrote(int fd, struct str bytes)
 void exec_say(struct str text)
 {
     struct buf line = BUF_INIT(8192);
-    buf_addf(&line, "%s: ", called_name());
     buf_adds(&line, str_sub(text, 0, 8000));
     for (size_t i = 0; i < line.n; i++) {
-        if ((unsigned char)line.p[i] < 0x20 || line.p[i] == 0x7f)
+        if (line.p[i] == '\n' || line.p[i] == '\t' || line.p[i] == 0)
             line.p[i] = ' ';
     }
-    buf_addc(&line, '\n');
-    struct str bytes = buf_str(&line);
-    struct buf begun = BUF_INIT(8192 + 1);
-    if (last_byte[1] != '\n') { /* in one write, as other processes may write there too */
-        buf_addc(&begun, '\n');
-        buf_adds(&begun, bytes);
-        bytes = buf_str(&begun);
-    }
-    ssize_t ignored = write(STDERR_FILENO, bytes.p, bytes.n);
-    (void)ignored;
-    wrote(STDERR_FILENO, bytes);
-    buf_release(&begun);
+    if (last_byte[1] == '\n')
+        called_say("%s\n", buf_z(&line));
+    else
+        called_add("\n%s: %s\n", called_name(), buf_z(&line));
+    wrote(STDERR_FILENO, STR("\n"));
     buf_release(&line);
 }
 

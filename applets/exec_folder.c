@@ -71,7 +71,7 @@ static void on_here_done(void *arg, struct str result, const struct err *e)
     struct json *j = e->code ? NULL : json_parse(str_trim(result), NULL);
     c->f = NULL;
     for (const struct json *w = json_first(json_get(j, "warnings")); w; w = json_next(w))
-        fprintf(stderr, "%s: %.*s\n", called("exec").z, STR_ARG(json_str_value(w, "")));
+        called_add("%s: %.*s\n", called("exec").z, STR_ARG(json_str_value(w, "")));
     if (e->code) {
         c->link.e = *e;
         copy_fail(&c->link);

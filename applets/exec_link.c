@@ -269,7 +269,8 @@ static void show(const struct copy_link *l, bool last)
 {
     double mb = (double)l->at / 1e6, all = (double)l->size / 1e6;
     double seconds = (double)(clock_ms() - l->began) / 1000;
-    fprintf(stderr, "\r%s %.60s  %.1f", l->put ? "put" : "get", l->far, mb);
+    fputc('\r', stderr);
+    called_add("%s %.60s  %.1f", l->put ? "put" : "get", l->far, mb);
     if (l->known && l->size > 0)
         fprintf(stderr, " of %.1f MB, %d %%", all,
                 (int)((double)l->at * 100 / (double)l->size));

@@ -76,7 +76,7 @@ static int do_list(const struct bridge *o)
                    STR_ARG(json_str(c, "language", "")),
                    STR_ARG(json_str(c, "where", "")),
                    json_bool(c, "embedded", false) ? " (embedded)" : "");
-        fprintf(stderr, "%.*s", STR_ARG(json_str(r, "notes_on_specs", "")));
+        called_add("%.*s", STR_ARG(json_str(r, "notes_on_specs", "")));
     }
     json_free(r);
     return fflush(stdout) == 0 ? 0 : ANSWER_OURS;

@@ -50,8 +50,13 @@ const char *called_start(void);
 
 /*
  * Prints "NAME: " and the text to standard error, with NAME as in called_name. The
- * text ends its own line.
+ * text ends its own line. Nothing in it reaches a terminal as a control sequence:
+ * control characters, C1 ones and bytes that are not UTF-8 are written as "\x1b"; only
+ * \n and \t stay. All text of servers and files that goes there goes through these two
+ * functions.
  */
 __attribute__((format(printf, 1, 2))) void called_say(const char *format, ...);
+/* The same without the name, for the rest of a line. */
+__attribute__((format(printf, 1, 2))) void called_add(const char *format, ...);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "t.h"
 
+#include <unistd.h>
+
 static char whole[4 * CALLED_MAX];
 
 static const char *all(void)
@@ -60,6 +62,40 @@ TEST(what_cannot_be_typed_is_od)
         called_set(CALLED_LINK, bad[i], "exec");
         CHECK_STR(all(), "od exec|od exec|od help exec|od serve");
     }
+}
+
+/* What standard error got, in memory of its own until the next call. */
+static const char *said(void (*write)(const char *format, ...), const char *text)
+{
+    static char got[600];
+    FILE *to = tmpfile();
+    fflush(stderr);
+    int was = dup(STDERR_FILENO);
+    dup2(fileno(to), STDERR_FILENO);
+    write("%s\n", text);
+    fflush(stderr);
+    dup2(was, STDERR_FILENO);
+    close(was);
+    rewind(to);
+    got[fread(got, 1, sizeof(got) - 1, to)] = 0;
+    fclose(to);
+    return got;
+}
+
+TEST(nothing_moves_a_terminal)
+{
+    called_set(CALLED_OD, "od", "exec");
+    CHECK_STR(said(called_say, "a\tb\nc"), "od exec: a\tb\nc\n");
+    CHECK_STR(said(called_say, "\033[31m\a\r\x7f"),
+              "od exec: \\x1b[31m\\x07\\x0d\\x7f\n");
+    CHECK_STR(said(called_add, "\xc2\x9b"
+                               "2J \xc2\x80 \xc2\xa0"),
+              "\\x9b2J \\x80 \xc2\xa0\n");
+    CHECK_STR(said(called_add, "\x9b"
+                               "2J\xff\xc3"),
+              "\\x9b2J\\xff\\xc3\n");
+    CHECK_STR(said(called_add, "h\xc3\xa9 \xf0\x9f\x98\x80"),
+              "h\xc3\xa9 \xf0\x9f\x98\x80\n");
 }
 
 T_MAIN
