@@ -21,7 +21,8 @@
 # The first TEST_AGAIN programs that fail (0, in `all` 4) run once more, alone,
 # when their group has ended: the second run counts, and the list of programs
 # that passed only then is printed.
-# Ends with the seconds of each group, of its TEST_SLOWEST (5) slowest programs,
+# Ends with the seconds of each group, of its TEST_SLOWEST (5) slowest programs, with the
+# seconds of a processor that each took (not those of daemons it left to another parent),
 # and "N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -73,9 +74,12 @@ run_one() {
     fuzz) limit=$fuzz_limit run=(tests/lib/fuzz-one.sh "$2") ;;
     esac
     [[ $2 == *.test && ! -x $2 ]] && run=("$(sed -n '1s/^#! *//p' "$2")" "$2")
+    local TIMEFORMAT='%U %S'
     start=$(date +%s%N)
-    timeout -k 10 "$limit" "${run[@]}" >"$3" 2>&1 </dev/null
+    { time timeout -k 10 "$limit" "${run[@]}" >"$3" 2>&1 </dev/null; } 2>"$3.time"
     status=$?
+    awk 'NF == 2 { printf "processor %.1f\n", $1 + $2 }' "$3.time" >>"$3"
+    rm -f "$3.time"
     printf 'seconds %s\nstatus %d\n' "$(tenths "$start")" "$status" >>"$3"
 }
 
@@ -85,11 +89,17 @@ tenths() {
     printf '%4d.%d' $((ms / 1000)) $((ms % 1000 / 100))
 }
 
-# slow_ones GROUP: its slowest programs, each with its seconds.
+# slow_ones GROUP: its slowest programs, each with its seconds, and those of a processor.
 slow_ones() {
-    (cd "$logs/$1" 2>/dev/null && grep -H '^seconds ' ./*.log) |
-        sed 's,^\./\(.*\)\.log:seconds ,\1 ,' | sort -k 2,2 -rn | head -n "$slowest" |
-        while read -r program s; do printf '           %6s s  %s\n' "$s" "$program"; done
+    (cd "$logs/$1" 2>/dev/null && awk '
+        /^processor [0-9.]+$/ { p = $2 }
+        /^seconds +[0-9.]+$/ {
+            print $2, p + 0, substr(FILENAME, 3, length(FILENAME) - 6)
+            p = 0
+        }' ./*.log) | sort -rn | head -n "$slowest" |
+        while read -r s p program; do
+            printf '           %6s s  %6s s  %s\n' "$s" "$p" "$program"
+        done
 }
 
 # results LOG: prints how many of its rows passed, failed and were skipped, and
