@@ -93,6 +93,16 @@ awk -f build/check-order.awk $sources $tests || rc=1
 awk -f build/check-tags.awk $sources || rc=1
 awk -f build/check-parts.awk core/shell/session_own.h core/shell/session*.c || rc=1
 
+# Rights are given by core/access alone: a front-end has tables (access/door.h), and nothing
+# that judges, compares secrets or opens a route.
+fronts=$(find core/front applets -name '*.[ch]' | sort)
+# shellcheck disable=SC2086 # file names without blanks
+{
+    none "only core/access judges" "$(call 'req_grant|req_by|keys_(find|wanted|wrong|any)|grants_(find|add|put|end|end_of)|hash_equal')" $fronts
+    grep -nH '"http/grant.h"' $fronts && echo "http/grant.h is for core/access" && rc=1
+    grep -nHE '\.open *= *(true|OPEN_)' $fronts && echo "open routes are in core/access/open.def" && rc=1
+}
+
 # A citation leads to a public document, or to a page of this tree.
 # shellcheck disable=SC2086 # file names without blanks
 grep -nHE 'reference/[a-z-]+\.md|as upstream' $sources $tests && rc=1

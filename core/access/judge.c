@@ -304,9 +304,15 @@ static enum refusal check_late(const struct access *a, const struct entrance *s,
         return REFUSE_MISSING;
     if (origin.p && !may_page(a, s, r, origin))
         return REFUSE_MISSING;
-    if (pages_login(a, r, LOGIN_COOKIE_PAGE, NULL) || visit_has_room(a, req_fd(r)))
-        return REFUSE_NOT;
-    return REFUSE_CROWD;
+    return visit_has_room(a, req_fd(r)) ? REFUSE_NOT : REFUSE_CROWD;
+}
+
+/* Does our page open a WebSocket, with a person's login? Its first message has the page
+ * token. */
+static bool is_of_person(const struct access *a, const struct req *r)
+{
+    return req_marks(r, ROUTE_MESSAGE) && req_opens_websocket(r) &&
+           pages_login(a, r, LOGIN_COOKIE_PAGE, NULL);
 }
 
 /* A person without the app's token is sent to the address that has it. */
@@ -335,6 +341,8 @@ enum refusal access_judge(struct access *a, const struct entrance *s, struct req
         return REFUSE_PAGE;
     req_grant(r, sum.right, &sum.by);
     if (sum.right != RIGHT_NONE && sum.right >= req_needs(r))
+        return REFUSE_NOT;
+    if (sum.right == RIGHT_NONE && is_of_person(a, r))
         return REFUSE_NOT;
     enum refusal why = keyed ? REFUSE_NOT : check_keyless(a, s, r, &sum);
     bool open = !why && is_open(a, s, r);

@@ -74,7 +74,7 @@ struct str ws_choose(struct str offered, const char *const *known)
 {
     struct str name;
     while (next_name(&offered, &name)) {
-        for (const char *const *k = known; *k; k++) {
+        for (const char *const *k = known; k && *k; k++) {
             if (str_eq(name, str_of(*k)))
                 return name;
         }

@@ -19,8 +19,8 @@ row('without a key or a cookie: 401 with a form, and nothing else', async ({ ser
   same(answer.status, 401);
   holds(text.includes('<form') && !/app\.|xterm/.test(text), text);
   same((await fetch(`${server.base}/ui/session`)).status, 401);
-  for (const to of ['/ui/ports', '/events'])
-    same((await fetch(server.base + to)).status, 403, to);
+  for (const [to, status] of [['/ui/ports', 401], ['/events', 403]])
+    same((await fetch(server.base + to)).status, status, to);
   const policy = answer.headers.get('content-security-policy');
   for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"])
     holds(policy.includes(part), policy);

@@ -393,6 +393,16 @@ def _(s):
 # --- strangers
 
 
+@row("a WebSocket whose subprotocol the listener does not have", listen=("", "v1@", "execd@"), key=KEY)
+def _(s):
+    worker = json.loads(s.manage("--status", "--json"))["servers"][0]["worker"]
+    for at, path in (("v1@", "/sockets/bash-events"), ("execd@", "/pty/x/ws"), ("", "/events")):
+        for head in ({}, {HEADER: KEY, "X-EXECD-ACCESS-TOKEN": KEY}):
+            wire = Wire(s.at[at], path, {**WS, **head, "Sec-WebSocket-Protocol": "of.nobody, x"})
+            holds(wire.status in (101, 401, 404), at, wire.status)
+    same(json.loads(s.manage("--status", "--json"))["servers"][0]["worker"], worker, "it did not die")
+
+
 @row("strangers have places of their own, for each address; pages of others have none", key=KEY)
 def _(s):
     protocols = {"/events": "od.events.v1", "/terminal/one": "od.terminal.v1", "/screen/one": "od.screen.v1"}
@@ -405,6 +415,43 @@ def _(s):
         same(wire.status, 503)
         same(Wire(s.at[""], path, {**head, HEADER: KEY}).status, 101)
     same(len(held), 16)
+
+
+@row("a server without a key: a person's link logs in, and the page has its sockets", words=("--ui",))
+def _(s):
+    link = json.loads(s.manage("--status", "--json"))["servers"][0]["page"]["links"][0]
+    once = link.rpartition("once=")[2]
+    mine = {"Origin": s.at[""]}
+    host = {"Host": s.at[""].removeprefix("http://")}
+    same(httpx.post(s.at[""] + "/ui/session", data={"once": "x" * 64}).status_code, 401)
+    answer = httpx.post(s.at[""] + "/ui/session", data={"once": once}, headers=mine)
+    same(answer.status_code, 204)
+    same(httpx.post(s.at[""] + "/ui/session", data={"once": once}, headers=mine).status_code, 401)
+    cookie = {"Cookie": "od_ui=" + answer.cookies["od_ui"]}
+    page = httpx.get(s.at[""] + "/ui/session", headers=cookie).json()["page"]
+    for path, protocol in (("/events?since=0", "od.events.v1"), ("/terminal/x", "od.terminal.v1"), ("/screen/x", "od.screen.v1")):
+        head = {**WS, **host, "Sec-WebSocket-Protocol": protocol}
+        same(Wire(s.at[""], path, {**head, **mine}).status, 403, "a page without a login")
+        same(Wire(s.at[""], path, {**head, **cookie, "Origin": "http://evil.example"}).status, 403)
+        wire = Wire(s.at[""], path, {**head, **cookie, **mine})
+        same(wire.status, 101)
+        wire.say(json.dumps({"page": page, "drive": True}))
+        holds(wire.file.read(1) in (b"\x81", b"\x89"))
+
+
+@row("SECURITY.md lists what a key with the right to view may ask for, as --routes does")
+def _(s):
+    with open(os.path.join(os.environ["ROOT"], "SECURITY.md"), encoding="utf-8") as file:
+        text = file.read().partition("A key that may view is enough for:")[2].partition("\n\n")[0]
+    routes = json.loads(subprocess.run([OD, "serve", "--routes"], check=True, capture_output=True).stdout)
+    wanted = {(r["listener"], r["path"]) for r in routes if r["right"] == "view"}
+    found, at = set(), ""
+    for word in re.findall(r"`([^`]+)`", text):
+        if word.endswith("@") or word == "http":
+            at = word.rstrip("@")
+        elif word[0] == "/":
+            found.add((at, word))
+    same(sorted(found), sorted(wanted))
 
 
 @row("a key that may view neither logs others out nor takes their places", key=KEY, words=("--ui",))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions of the legacy era. Each is bound to the key that began it, ends with it, and is
- * kept at the keeper as "mcp/s/ID", so that it outlives the worker. Above a limit
+ * Sessions of the legacy era. Each is bound to the key that began it and ends with it. It
+ * is kept at the keeper as "mcp/s/ID", so that it outlives the worker. Above a limit
  * the one that was idle longest ends.
  */
 #include "front/mcp/own.h"

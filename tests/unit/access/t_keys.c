@@ -169,3 +169,33 @@ TEST(wrong_ones_are_limited_in_any_second)
 }
 
 T_MAIN
+
+TEST(names_are_unique_and_the_65th_is_an_error)
+{
+    char name[16];
+    begin("{}");
+    CHECK_INT(keys_begin(&keys, "v1", "v1@", STR("abc"), &e), 0);
+    CHECK_INT(keys_begin(&keys, "v1", "v1@", STR("def"), &e), 0);
+    CHECK_STR(keys.set[1].name, "v1-2");
+    CHECK_INT(keys_begin(&keys, "v1", "v1@", STR(""), &e), 0); /* does not count */
+    CHECK_INT(keys.nset, 2);
+    for (int i = 0; keys.nset < LIMIT_KEYS; i++) {
+        snprintf(name, sizeof(name), "n%d", i);
+        CHECK_INT(keys_begin(&keys, "n", "v1@", str_of(name), &e), 0);
+    }
+    CHECK_INT(keys_give(&keys, "e2b-init", "e2b@", STR("late"), &e), -1);
+    CHECK_INT(e.code, ERR_LIMIT);
+    CHECK_INT(keys_give(&keys, "again", "v1@", STR("abc"), &e), 0); /* it counts already */
+}
+
+TEST(keys_of_one_front_end_count_at_another)
+{
+    begin("{}");
+    keys_share(&keys, "interpreter", "e2b");
+    CHECK_INT(keys_begin(&keys, "e2b", "e2b@", STR("abc"), &e), 0);
+    CHECK_INT(keys_begin(&keys, "one", "e2b@1:2", STR("def"), &e), 0);
+    CHECK(keys_wanted(&keys, "interpreter@1:2") && keys_wanted(&keys, "e2b@1:3"));
+    CHECK(!keys_wanted(&keys, "interpreter2@1:2") && !keys_wanted(&keys, "v1@1:2"));
+    CHECK_INT(keys_right(&keys, "interpreter@1:2", STR("abc")), RIGHT_USE);
+    CHECK_INT(keys_right(&keys, "interpreter@1:2", STR("def")), RIGHT_NONE);
+}
