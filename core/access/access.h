@@ -3,12 +3,13 @@
  * Who may do what at the HTTP listeners: one place that judges, by tables.
  *
  *   keys.h     keys: name, right, listeners
- *   grants.h   what was given to somebody for a time: logins, links, secrets; each has
- * the key that it came from, its right, listener and end, and ends with its key door.h
- * where a front-end's requests may carry a proof, and which routes are open judge.c the
- * one rule, which gives each request its right pages.c    requests of browsers: origins,
- * cookies, page tokens, tokens of apps visit.c    WebSockets: those without a proof yet,
- * and the end of a key's connections
+ *   grants.h   what was given for a time: logins, links, secrets. Each has the
+ *              key that it came from, its right, listener and end, and ends with its key
+ *   door.h     where a front-end's requests may carry a proof
+ *   open.def   the routes that need none, each with the reason
+ *   judge.c    the one rule, which gives each request its right
+ *   pages.c    requests of browsers: origins, cookies, page tokens, tokens of apps
+ *   visit.c    WebSockets: those without a proof yet, and the end of a key's connections
  *
  * With a key, a request needs a proof with the right that its route needs, unless
  * open.def lists the route. Without one, a request of a program counts as one with

@@ -200,23 +200,22 @@ uint64_t grant_number(const struct grant *one)
 
 /* ---- links ---- */
 
-static const struct grant *link_like(void)
+static struct grant link_grant(void)
 {
-    static struct grant like;
-    like = (struct grant){.kind = GRANT_ONCE,
+    return (struct grant){.kind = GRANT_ONCE,
                           .right = RIGHT_USE,
                           .until_ms = clock_wall_ms() + LOGIN_ONCE_S * 1000};
-    return &like;
 }
 
 void grants_once(struct grants *g, char out[LOGIN_TOKEN_HEX + 1])
 {
-    grants_add(g, link_like(), out);
+    struct grant one = link_grant();
+    grants_add(g, &one, out);
 }
 
 void grants_put_once(struct grants *g, const uint8_t hash[HASH_SHA256_SIZE])
 {
-    struct grant one = *link_like();
+    struct grant one = link_grant();
     memcpy(one.hash, hash, sizeof(one.hash));
     grants_put(g, &one);
 }
