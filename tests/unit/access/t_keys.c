@@ -168,8 +168,6 @@ TEST(wrong_ones_are_limited_in_any_second)
     CHECK(keys_wrong(&keys, 6001));
 }
 
-T_MAIN
-
 TEST(names_are_unique_and_the_65th_is_an_error)
 {
     char name[16];
@@ -185,7 +183,8 @@ TEST(names_are_unique_and_the_65th_is_an_error)
     }
     CHECK_INT(keys_give(&keys, "e2b-init", "e2b@", STR("late"), &e), -1);
     CHECK_INT(e.code, ERR_LIMIT);
-    CHECK_INT(keys_give(&keys, "again", "v1@", STR("abc"), &e), 0); /* it counts already */
+    CHECK_INT(keys_give(&keys, "again", "v1@", STR("abc"), &e),
+              0); /* it counts already */
 }
 
 TEST(keys_of_one_front_end_count_at_another)
@@ -199,3 +198,5 @@ TEST(keys_of_one_front_end_count_at_another)
     CHECK_INT(keys_right(&keys, "interpreter@1:2", STR("abc")), RIGHT_USE);
     CHECK_INT(keys_right(&keys, "interpreter@1:2", STR("def")), RIGHT_NONE);
 }
+
+T_MAIN

@@ -58,3 +58,5 @@ TEST(another_method_or_front_is_not_open)
     t.methods = HTTP_GET | HTTP_POST;
     CHECK(open_find("v0", &t) == NULL);
 }
+
+T_MAIN
