@@ -146,15 +146,18 @@ static bool is_here(const struct req *r, struct addr *peer, struct addr *own)
                               addr_is_loopback(own));
 }
 
-/* Asks the kernel, at most once for a request, and only where a proof says so. */
+/*
+ * Asks the kernel, where a proof says so. Who gives another proof is judged by that
+ * alone: this is the last row of a table.
+ */
 static void judge_peer(const struct access *a, const struct entrance *s,
                        const struct proof *p, const struct req *r, struct judged *out)
 {
     struct addr peer, own;
     uid_t uid;
-    if (out->right == RIGHT_USE || req_is_unix(r) || access_from_a_page(r) ||
-        !hosts_has(&a->hosts, req_header(r, "Host")) || !is_here(r, &peer, &own) ||
-        peer.ss.ss_family != AF_INET)
+    if (out->given || out->right == RIGHT_USE || req_is_unix(r) ||
+        access_from_a_page(r) || !hosts_has(&a->hosts, req_header(r, "Host")) ||
+        !is_here(r, &peer, &own) || peer.ss.ss_family != AF_INET)
         return;
     if (tcpowner_uid((const struct sockaddr_in *)&peer.ss,
                      (const struct sockaddr_in *)&own.ss, &uid) < 0 ||

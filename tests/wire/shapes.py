@@ -104,9 +104,9 @@ BODIES = {
     ("execd", "/code/context"): [{"language": "none"}],
     ("execd", "/code"): [{"code": "1", "context": {"id": "x", "language": "none"}}],
     ("execd", "/files/mv"): [[{"src": "a", "dest": "b"}]],
-    ("execd", "/files/permissions"): [{"/tmp/x": {"mode": 644, "owner": "root", "group": "x"}}],
-    ("execd", "/files/replace"): [{"/tmp/x": {"old": "a", "new": "b"}}],
-    ("execd", "/directories"): [{"/tmp/x": {"mode": 755}}],
+    ("execd", "/files/permissions"): [{T + "/x": {"mode": 644, "owner": "root", "group": "x"}}],
+    ("execd", "/files/replace"): [{T + "/x": {"old": "a", "new": "b"}}],
+    ("execd", "/directories"): [{T + "/x": {"mode": 755}}],
     ("execd", "/pty"): [{"cwd": "/", "cols": 80, "rows": 24}],
     ("execd", "/v1/isolated/session"): [{"cwd": "/"}],
     ("interpreter", "/execute"): [{"code": "1", "language": "none", "context_id": "x",
@@ -126,8 +126,8 @@ BODIES = {
 for verb in ("Stat", "ListDir", "MakeDir", "Remove", "WatchDir", "CreateWatcher",
              "GetWatcherEvents", "RemoveWatcher"):
     BODIES["e2b", "/filesystem.Filesystem/" + verb] = [
-        {"path": "/none", "depth": 1, "recursive": True, "watcherId": "x"}]
-BODIES["e2b", "/filesystem.Filesystem/Move"] = [{"source": "/none", "destination": "/no"}]
+        {"path": T + "/none", "depth": 1, "recursive": True, "watcherId": "x"}]
+BODIES["e2b", "/filesystem.Filesystem/Move"] = [{"source": T + "/none", "destination": T + "/no"}]
 
 # An empty object there starts a kernel, which takes seconds: one has to do.
 COSTLY = {("interpreter", "/contexts")}
