@@ -125,7 +125,8 @@ static const struct option_row rows[] = {
      .type = OPTION_TEXT,
      .value = "NAME",
      .about = "serve nothing, but make the server of --server refuse this key from "
-              "now on; connections that it opened go on. The last key of a listener "
+              "now on, and end what came from it: requests in progress, WebSockets, "
+              "logins, signed addresses and sessions of MCP. The last key of a listener "
               "cannot be removed, because the listener would be open without one"},
     {.name = "json",
      .type = OPTION_SWITCH,

@@ -429,6 +429,9 @@ def _(s):
     same(httpx.post(s.at[""] + "/ui/session", data={"once": once}, headers=mine).status_code, 401)
     cookie = {"Cookie": "od_ui=" + answer.cookies["od_ui"]}
     page = httpx.get(s.at[""] + "/ui/session", headers=cookie).json()["page"]
+    file = re.search(r"file/app\.\w+\.js", httpx.get(s.at[""] + "/ui/", headers=cookie).text)[0]
+    for more, status in ((mine, 200), ({"Origin": "http://evil.example"}, 403)):  # as modules are asked for
+        same(httpx.get(f"{s.at['']}/ui/{file}", headers={**cookie, **more}).status_code, status)
     for path, protocol in (("/events?since=0", "od.events.v1"), ("/terminal/x", "od.terminal.v1"), ("/screen/x", "od.screen.v1")):
         head = {**WS, **host, "Sec-WebSocket-Protocol": protocol}
         same(Wire(s.at[""], path, {**head, **mine}).status, 403, "a page without a login")
