@@ -18,7 +18,7 @@ enum { STATE_MAX = 64 << 10 };
 
 static const unsigned most_of[GRANT_KINDS] = {[GRANT_LOGIN] = LOGINS_MAX,
                                               [GRANT_ONCE] = LOGIN_ONCE_MAX,
-                                              [GRANT_SECRET] = SECRETS_MAX};
+                                              [GRANT_SECRET] = GRANT_SECRETS_MAX};
 
 /* ---- at the keeper ---- */
 

@@ -26,7 +26,7 @@ enum {
     LOGIN_TOKEN_HEX = 64, /* digits of a token: 256 bits */
     LOGIN_ONCE_MAX = 16,  /* unused links; the oldest is dropped */
     LOGIN_ONCE_S = 600,   /* seconds that such a link counts */
-    SECRETS_MAX = 8
+    GRANT_SECRETS_MAX = 8
 };
 
 enum grant_kind { GRANT_LOGIN, GRANT_ONCE, GRANT_SECRET, GRANT_KINDS };
@@ -43,7 +43,8 @@ struct grant {
 
 struct grants {
     struct engine *en; /* borrowed; NULL: they are stored nowhere */
-    struct grant v[LOGINS_MAX + LOGIN_ONCE_MAX + SECRETS_MAX]; /* the oldest first */
+    /* the oldest first */
+    struct grant v[LOGINS_MAX + LOGIN_ONCE_MAX + GRANT_SECRETS_MAX];
     unsigned n;
 };
 

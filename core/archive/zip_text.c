@@ -1,25 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 #include "archive/zip_text.h"
 
+#include "base/log.h"
+#include "base/xalloc.h"
+
+#include <stdlib.h>
 #include <zlib.h>
 
 enum { STEP = 16 << 10, GZIP_ONLY = 16 + MAX_WBITS };
 
-int zip_text(struct buf *out, struct str gz)
+static voidpf allocate(voidpf arg, uInt count, uInt size)
 {
-    z_stream z = {.next_in = (Bytef *)(uintptr_t)gz.p, .avail_in = (uInt)gz.n};
+    (void)arg;
+    return xcalloc(count, size);
+}
+
+static void deallocate(voidpf arg, voidpf p)
+{
+    (void)arg;
+    free(p);
+}
+
+void zip_text(struct buf *out, struct str gz)
+{
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)gz.p,
+                  .avail_in = (uInt)gz.n,
+                  .zalloc = allocate,
+                  .zfree = deallocate};
     int r = inflateInit2(&z, GZIP_ONLY);
     while (r == Z_OK) {
         size_t room = buf_room(out) < STEP ? buf_room(out) : STEP;
-        z.next_out = room > 0 ? (Bytef *)buf_reserve(out, room) : NULL;
+        BUG_ON(room == 0);
+        z.next_out = (Bytef *)buf_reserve(out, room);
         if (!z.next_out)
-            break;
+            xalloc_failed(out->n + room);
         z.avail_out = (uInt)room;
         r = inflate(&z, Z_NO_FLUSH);
         buf_commit(out, room - z.avail_out);
-        if (z.avail_in == 0 && z.avail_out > 0 && r == Z_OK)
-            break;
+        BUG_ON(r == Z_OK && z.avail_in == 0 && z.avail_out > 0);
     }
+    BUG_ON(r != Z_STREAM_END || z.avail_in > 0);
     inflateEnd(&z);
-    return r == Z_STREAM_END && z.avail_in == 0 ? 0 : -1;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A text that was compressed by gzip (RFC 1952), in memory. */
+/* A text of this program's own, which build/ compressed by gzip (RFC 1952). */
 #ifndef OD_ARCHIVE_ZIP_TEXT_H
 #define OD_ARCHIVE_ZIP_TEXT_H
 
 #include "base/buf.h"
 
-/* Appends the text. Returns -1 if it is damaged, or out is full; out then has only the
- * beginning. */
-int zip_text(struct buf *out, struct str gz);
+/* Appends the text, for which out must have room. Aborts without memory, as xalloc.h
+ * does: its size is ours. */
+void zip_text(struct buf *out, struct str gz);
 
 #endif

@@ -31,8 +31,7 @@ static int put_path(struct buf *out)
 int skill_python(struct buf *out)
 {
     struct buf text = BUF_INIT(MODULE_MAX);
-    BUG_ON(zip_text(&text, str_n((const char *)agentskills_py_gz,
-                                 sizeof(agentskills_py_gz))) < 0);
+    zip_text(&text, str_n((const char *)agentskills_py_gz, sizeof(agentskills_py_gz)));
     struct str all = buf_str(&text);
     long at = str_find(all, STR("@OD@"));
     size_t before = out->n, from = (size_t)at;

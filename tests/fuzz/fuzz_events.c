@@ -26,7 +26,6 @@ enum { INPUT_MAX = 64 << 10, LINES_MAX = 64, HEARD_MAX = 8 << 20 };
 enum { WITH_KEY = 1, WAIT_SINCE = 2, BASE64 = 4, FROM_FIRST = 8 };
 
 static struct engine en;
-static struct keys keys;
 static struct events *ev;
 static int keeper;
 static struct actions *acts;
@@ -67,7 +66,7 @@ static void begin(void)
     map_init(&en.processes);
     map_init(&en.states);
     struct json *o = json_parse(STR("{\"api_key\":\"the-key\"}"), NULL);
-    keys_init(&keys, o);
+    struct access *access = access_open(&en, o);
     json_free(o);
     o = json_parse(str_of(options), NULL);
     /* The sandbox is never ready: actions that take time wait forever. */
@@ -77,7 +76,7 @@ static void begin(void)
     part_action.load(&en);
     part_action.serve(&en);
     acts = en.actions;
-    ev = events_open(&en, &keys, logins_open(&en, &keys), NULL);
+    ev = events_open(&en, access, NULL);
     v0_open(&en, NULL);
 }
 
