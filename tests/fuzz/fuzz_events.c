@@ -205,8 +205,10 @@ static void end_all(void)
 static void talk(unsigned kind, struct str lines)
 {
     static const struct stream_events nothing;
+    static const struct guest stranger = {.door = &door_native};
     struct events_link_opts opts = {
         .with_key = kind & WITH_KEY,
+        .guest = kind & WITH_KEY ? &stranger : NULL,
         .wait_since = kind & WAIT_SINCE,
         .base64 = kind & BASE64,
         .since = kind & FROM_FIRST ? 0 : actions_next_id(acts) - 1};
