@@ -107,7 +107,7 @@ static int chmod_one(struct fa *f, int dir, const char *name, const struct stat 
     mode_t mode = st->st_mode & 07777;
     if ((fa_has(f, "mode") &&
          want_mode(f, st->st_mode, S_ISDIR(st->st_mode), &mode, e) < 0) ||
-        fa_give(f, dir, name, false, e) < 0)
+        fa_give(f, dir, name, e) < 0)
         return -1;
     if (fa_has(f, "owner") || fa_has(f, "group")) { /* the kernel drops set-id bits */
         if (fchmodat(dir, name, mode, 0) < 0)
@@ -207,7 +207,7 @@ int fa_mkdir(struct fa *f, struct err *e)
         if (!c)
             break;
     }
-    if (made && fa_give(f, AT_FDCWD, path, false, e) < 0)
+    if (made && fa_give(f, AT_FDCWD, path, e) < 0)
         return -1;
     if (made && fa_has(f, "mode") && chmod(path, mode) < 0)
         return fa_fail(e, errno, "change the mode of", path);

@@ -239,16 +239,30 @@ static int id_of(const struct fa *f, const char *name, bool group, uint32_t *id,
     return 0;
 }
 
-int fa_give(const struct fa *f, int dir, const char *path, bool nofollow, struct err *e)
+/* Returns 1 if the arguments name an owner or a group; 0; -1 and sets *e. */
+static int new_owner(const struct fa *f, uint32_t *uid, uint32_t *gid, struct err *e)
+{
+    if (id_of(f, "owner", false, uid, e) < 0 || id_of(f, "group", true, gid, e) < 0)
+        return -1;
+    return *uid != UINT32_MAX || *gid != UINT32_MAX;
+}
+
+int fa_give(const struct fa *f, int dir, const char *path, struct err *e)
 {
     uint32_t uid, gid;
-    if (id_of(f, "owner", false, &uid, e) < 0 || id_of(f, "group", true, &gid, e) < 0)
-        return -1;
-    if (uid == UINT32_MAX && gid == UINT32_MAX)
-        return 0;
-    return fchownat(dir, path, uid, gid, nofollow ? AT_SYMLINK_NOFOLLOW : 0) < 0
-               ? fa_fail(e, errno, "change the owner of", path)
-               : 0;
+    int rc = new_owner(f, &uid, &gid, e);
+    if (rc > 0 && fchownat(dir, path, uid, gid, 0) < 0)
+        return fa_fail(e, errno, "change the owner of", path);
+    return rc < 0 ? -1 : 0;
+}
+
+int fa_give_file(const struct fa *f, int fd, const char *path, struct err *e)
+{
+    uint32_t uid, gid;
+    int rc = new_owner(f, &uid, &gid, e);
+    if (rc > 0 && fchown(fd, uid, gid) < 0)
+        return fa_fail(e, errno, "change the owner of", path);
+    return rc < 0 ? -1 : 0;
 }
 
 /* The final target of a link: ,"to":"PATH","to_type","to_mode". */

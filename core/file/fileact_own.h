@@ -81,11 +81,13 @@ int fa_put_entry(struct buf *out, const char *path);
 /* Makes the missing parent folders of a path, by the umask. Returns -1 and sets *e. */
 int fa_parents(const char *path, struct err *e);
 /*
- * Gives a file to the arguments owner and group, names or numbers, if they are
- * given; path begins in dir; nofollow: a link itself. Returns -1 and sets *e: INVALID if
- * there is no such name.
+ * Gives a file, or a link's target, to the arguments owner and group, names or numbers,
+ * if they are given; path begins in dir. Returns -1 and sets *e: INVALID if there is no
+ * such name.
  */
-int fa_give(const struct fa *f, int dir, const char *path, bool nofollow, struct err *e);
+int fa_give(const struct fa *f, int dir, const char *path, struct err *e);
+/* The same with an open file; path is for errors. */
+int fa_give_file(const struct fa *f, int fd, const char *path, struct err *e);
 /* The names in a folder, sorted by bytes. fa_names takes fd; on error it returns -1 and
  * sets *e, which names path. */
 struct fa_names {

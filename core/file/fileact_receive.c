@@ -163,15 +163,27 @@ static int collect_bytes(struct fa *f, int fd, const char *part, uint64_t *at,
     return 0;
 }
 
+/* Opens the file of the transfer. Returns -1 and sets *e. */
+static int open_part(const char *path, const char *part, struct err *e)
+{
+    int fd = file_make(AT_FDCWD, part, O_WRONLY, 0600);
+    if (fd < 0 && errno == EEXIST)
+        return err_set(e, ERR_EXISTS,
+                       "cannot collect the file in %.200s: something else is there (a "
+                       "link, a pipe, a second name or another owner); remove it, or use "
+                       "another token",
+                       part);
+    return fd < 0 ? fa_fail(e, errno, "write", path) : fd;
+}
+
 /* Writes the bytes from the offset on. *size: the bytes that there are then. */
-static int collect(struct fa *f, const char *path, const char *part, bool framed,
-                   uint64_t *size, struct err *e)
+static int collect(struct fa *f, int fd, const char *part, bool framed, uint64_t *size,
+                   struct err *e)
 {
     uint64_t at = (uint64_t)fa_int(f, "offset", 0);
     struct stat st;
-    int fd = open(part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return fa_fail(e, errno, "write", path);
+    if (fstat(fd, &st) < 0)
+        return fa_fail(e, errno, "write", part);
     int rc = 0;
     if (at > (uint64_t)st.st_size)
         rc = err_set(e, ERR_BUSY, "cannot go on at byte %llu of %.200s: it has %llu",
@@ -186,7 +198,6 @@ static int collect(struct fa *f, const char *path, const char *part, bool framed
     if (rc == 0 && fa_bool(f, "sync") && fsync(fd) < 0)
         rc = fa_fail(e, errno, "write", part);
     *size = at;
-    close(fd);
     return rc;
 }
 
@@ -214,14 +225,17 @@ int fa_received(struct fa *f, struct err *e)
     if (fa_path(f, "path", path, e) < 0 || find_place(f, path, e) < 0 ||
         find_part(f, path, part, e) < 0)
         return -1;
-    bool there = lstat(part, &st) == 0 && S_ISREG(st.st_mode);
+    bool there = lstat(part, &st) == 0 && file_is_ours(&st);
     buf_addf(&f->out, "\"size\":%llu", there ? (unsigned long long)st.st_size : 0);
     return 0;
 }
 
-/* The mode of the file, and the owner of the one that it replaces. */
-static int dress(const struct fa *f, const char *part, const char *path, mode_t *mode,
-                 struct err *e)
+/*
+ * The mode of the file, and the owner of the one that it replaces. By its descriptor:
+ * another file may have its name by now.
+ */
+static int dress(const struct fa *f, int fd, const char *part, const char *path,
+                 mode_t *mode, struct err *e)
 {
     struct stat st;
     *mode = (mode_t)json_int(f->q->args, "mode", 0644) & 07777;
@@ -231,21 +245,21 @@ static int dress(const struct fa *f, const char *part, const char *path, mode_t 
         umask(mask);
         *mode = there ? st.st_mode & 07777 : *mode & ~mask;
         /* The owner may not be changeable; then the new file is ours. */
-        if (there && chown(part, st.st_uid, st.st_gid) < 0)
+        if (there && fchown(fd, st.st_uid, st.st_gid) < 0)
             *mode &= 0777;
     }
-    if (fa_give(f, AT_FDCWD, part, true, e) < 0)
+    if (fa_give_file(f, fd, part, e) < 0)
         return -1;
-    return chmod(part, *mode) < 0 ? fa_fail(e, errno, "set the mode of", part) : 0;
+    return fchmod(fd, *mode) < 0 ? fa_fail(e, errno, "set the mode of", part) : 0;
 }
 
 /* A file system may lack attributes: the transfer does not fail for that. */
-static void set_attributes(const struct fa *f, const char *part)
+static void set_attributes(const struct fa *f, int fd)
 {
     const struct json *v = json_first(json_get(f->q->args, "attributes"));
     for (; v; v = json_next(v)) {
         struct str value = json_str_value(v, "");
-        if (lsetxattr(part, json_name(v), value.p, value.n, 0) < 0)
+        if (fsetxattr(fd, json_name(v), value.p, value.n, 0) < 0)
             fa_warn(f, "the attribute %.100s is not set: %s", json_name(v),
                     strerror(errno));
     }
@@ -265,41 +279,55 @@ static void sync_folder(const char *path)
     }
 }
 
+/* Receives all of it in the open file, with its mode and owner. */
+static int fill(struct fa *f, int fd, const char *path, const char *part, bool framed,
+                struct err *e)
+{
+    bool resumable = fa_str(f, "token", "").n > 0;
+    uint64_t size = 0, whole = (uint64_t)fa_int(f, "size", 0);
+    mode_t mode;
+    if (collect(f, fd, part, framed, &size, e) < 0)
+        return -1;
+    if (!framed && !resumable && !job_input_whole(f->c))
+        return err_set(e, ERR_CANCELLED, "the transfer of %.200s was cut", path);
+    if (resumable && size != whole)
+        return err_set(e, ERR_IO, "only %llu of the %llu bytes of %.200s came",
+                       (unsigned long long)size, (unsigned long long)whole, path);
+    if (resumable && ftruncate(fd, (off_t)size) < 0)
+        return fa_fail(e, errno, "write", part);
+    set_attributes(f, fd);
+    if (dress(f, fd, part, path, &mode, e) < 0)
+        return -1;
+    fa_put_path(&f->out, "path", str_of(path));
+    buf_addf(&f->out, ",\"size\":%llu,\"mode\":\"%04o\"", (unsigned long long)size,
+             (unsigned)mode);
+    return 0;
+}
+
 static int receive(struct fa *f, bool framed, struct err *e)
 {
     char path[PATH_MAX], part[PATH_MAX + 64];
-    struct str token = fa_str(f, "token", "");
-    uint64_t size = 0, whole = (uint64_t)fa_int(f, "size", 0);
-    mode_t mode;
     struct fa_stage s;
     if (fa_path(f, "path", path, e) < 0 ||
         (fa_bool(f, "parents") && !f->q->border && fa_parents(path, e) < 0) ||
         find_place(f, path, e) < 0)
         return -1;
-    if (token.n == 0) {
+    if (fa_str(f, "token", "").n == 0) {
         if (fa_stage_beside(f, &s, path, e) < 0)
             return -1;
         snprintf(part, sizeof(part), "%s", s.part);
     } else if (find_part(f, path, part, e) < 0) { /* not swept away when it is cut */
         return -1;
     }
-    if (collect(f, path, part, framed, &size, e) < 0)
+    int fd = open_part(path, part, e);
+    if (fd < 0)
         return -1;
-    if (!framed && token.n == 0 && !job_input_whole(f->c))
-        return err_set(e, ERR_CANCELLED, "the transfer of %.200s was cut", path);
-    if (token.n > 0 && size != whole)
-        return err_set(e, ERR_IO, "only %llu of the %llu bytes of %.200s came",
-                       (unsigned long long)size, (unsigned long long)whole, path);
-    if (token.n > 0 && truncate(part, (off_t)size) < 0)
-        return fa_fail(e, errno, "write", part);
-    set_attributes(f, part);
-    if (dress(f, part, path, &mode, e) < 0 || fa_place(part, path, true, e) < 0)
+    int rc = fill(f, fd, path, part, framed, e);
+    close(fd);
+    if (rc < 0 || fa_place(part, path, true, e) < 0)
         return -1;
     if (fa_bool(f, "sync"))
         sync_folder(path);
-    fa_put_path(&f->out, "path", str_of(path));
-    buf_addf(&f->out, ",\"size\":%llu,\"mode\":\"%04o\"", (unsigned long long)size,
-             (unsigned)mode);
     return 0;
 }
 

@@ -123,6 +123,41 @@ int file_read(const char *path, size_t max, struct buf *out, struct err *e)
     return rc;
 }
 
+bool file_is_ours(const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_uid == geteuid();
+}
+
+/* Opens what is there. Returns -1 with errno, EEXIST if it is not ours. */
+static int open_ours(int dir, const char *path, int flags)
+{
+    struct stat st;
+    if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -1;
+    int fd = file_is_ours(&st) ? openat(dir, path, flags) : (errno = EEXIST, -1);
+    if (fd < 0 || (fstat(fd, &st) == 0 && file_is_ours(&st)))
+        return fd;
+    close(fd);
+    return errno = EEXIST, -1;
+}
+
+int file_make(int dir, const char *path, int flags, mode_t mode)
+{
+    int look = (flags & ~O_TRUNC) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    int fd = openat(dir, path, look | O_CREAT | O_EXCL, mode);
+    if (fd < 0 && errno == EEXIST && !(flags & O_EXCL)) {
+        fd = open_ours(dir, path, look);
+        if (fd >= 0 && (flags & O_TRUNC) && ftruncate(fd, 0) < 0) {
+            int errnum = errno;
+            close(fd);
+            return errno = errnum, -1;
+        }
+    }
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, flags & O_APPEND);
+    return fd;
+}
+
 int file_write_all(int fd, struct str bytes)
 {
     while (bytes.n > 0) {

@@ -28,6 +28,16 @@
  * unchanged.
  */
 int file_read(const char *path, size_t max, struct buf *out, struct err *e);
+/*
+ * Opens a file of our own in a folder where others may write: makes it, or takes the one
+ * that is there if file_is_ours. flags: O_WRONLY or O_RDWR, O_TRUNC, O_EXCL. Never waits
+ * for the reader of a pipe, and empties nothing that is not ours. Returns a descriptor,
+ * which the caller closes; -1 with errno, EEXIST if something else is there.
+ */
+int file_make(int dir, const char *path, int flags, mode_t mode);
+/* Is it a regular file of this user's, with one name? */
+struct stat;
+bool file_is_ours(const struct stat *st);
 /* Writes all bytes, in as many calls as it takes. Returns 0, or -1 with errno. */
 int file_write_all(int fd, struct str bytes);
 

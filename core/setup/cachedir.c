@@ -4,6 +4,7 @@
 
 #include "engine/engine.h"
 #include "engine/part.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@ static int put_file(const char *path, struct str text)
 {
     char temp[PATH_LEN + 32];
     snprintf(temp, sizeof(temp), "%.380s.%ld", path, (long)getpid());
-    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    int fd = file_make(AT_FDCWD, temp, O_WRONLY | O_TRUNC, 0644);
     if (fd < 0)
         return -1;
     bool whole = write(fd, text.p, text.n) == (ssize_t)text.n;

@@ -21,6 +21,7 @@
 #include "base/xalloc.h"
 #include "engine/engine.h"
 #include "engine/part.h"
+#include "os/file.h"
 #include "setup/cachedir.h"
 #include "setup/sh/plugin_run.sh.h"
 #include "setup/sh/plugin_shell.sh.h"
@@ -255,7 +256,7 @@ static void keep_success(const struct plugins *p)
             continue;
         snprintf(path, sizeof(path), "%s/%s", dir, key);
         snprintf(temp, sizeof(temp), "%s.%ld", path, (long)getpid());
-        int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+        int fd = file_make(AT_FDCWD, temp, O_WRONLY | O_TRUNC, 0600);
         if (fd < 0)
             continue;
         bool whole = write(fd, buf_z(&p->found), p->found.n) == (ssize_t)p->found.n;

@@ -629,6 +629,24 @@ def _(case):
     same([o["extras"]["code"] for _, o in uploads(case, 2)], ["CANCELLED"] * 2)
 
 
+@row("what was planted at the name of an upload is neither written to nor waited for")
+def _(case):
+    part, victim = path(case, ".od-ab"), put(case, "victim", b"kept")
+    plants = {"a pipe": lambda: os.mkfifo(part), "a link": lambda: os.symlink(victim, part),
+              "a second name": lambda: os.link(victim, part),
+              "another user's": lambda: open(part, "wb").close(),
+              "a folder": lambda: os.mkdir(part)}
+    if os.getuid() != 0:
+        del plants["another user's"]
+    for what, plant in plants.items():
+        plant()
+        same((what, request(case, "/files/upload?path=f&token=ab")[1]["size"]), (what, 0))
+        same((what, put_content(case, "f", b"new", "&token=ab&size=3")), (what, 409))
+        (os.rmdir if what == "a folder" else os.unlink)(part)
+    same(open(victim, "rb").read(), b"kept")
+    same(put_content(case, "f", b"new", "&token=ab&size=3"), 200)
+
+
 # ---- watch
 
 

@@ -93,7 +93,7 @@ static int open_temp(struct upload *u)
         return -1;
     }
     hold_put(v->en->hold, str_of(u->note), str_of(u->temp));
-    u->fd = open(u->temp, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, READABLE);
+    u->fd = file_make(AT_FDCWD, u->temp, O_RDWR | O_TRUNC, READABLE);
     if (u->fd < 0) {
         err_sys(&u->e, errno, "cannot write in %s", u->dir);
         return -1;

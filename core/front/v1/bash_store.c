@@ -241,10 +241,9 @@ static int put_file(const struct bash_store *s, const struct bash_event *e,
     struct buf path = BUF_INIT(V1_PATH_MAX + NAME_SIZE), temp = BUF_INIT(V1_PATH_MAX * 2);
     put_path(s, e, &path);
     buf_addf(&temp, "%s.tmp", buf_z(&path));
-    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
-    int fd = open(buf_z(&temp), flags, 0600);
+    int fd = file_make(AT_FDCWD, buf_z(&temp), O_WRONLY | O_TRUNC, 0600);
     if (fd < 0 && errno == ENOENT && make_folder(s->dir) == 0)
-        fd = open(buf_z(&temp), flags, 0600);
+        fd = file_make(AT_FDCWD, buf_z(&temp), O_WRONLY | O_TRUNC, 0600);
     int rc = fd < 0 ? -1 : file_write_all(fd, text);
     int why = errno;
     if (fd >= 0)
