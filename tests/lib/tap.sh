@@ -168,7 +168,10 @@ wait_for() {
     shift
     tap_doing="wait_for $*"
     until "$@"; do
-        [ "$(date +%s)" -lt "$tap_end" ] || return 1
+        if [ "$(date +%s)" -ge "$tap_end" ]; then
+            note "waited in vain: $*" >&2
+            return 1
+        fi
         sleep 0.02
     done
 }
