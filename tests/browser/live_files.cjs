@@ -354,7 +354,7 @@ row('a click in the timeline shows the file', async ({ server }) => {
 
 row('a server without a key, and a cookie without the page token', async () => {
   const server = await serve([], null);
-  const at = await until(() => /Page: \S+(\/ui\/#once=\w+)/.exec(server.log())?.[1], 'a link');
+  const at = await until(() => /Page: \S+(\/ui\/#once=\w+)\s/.exec(server.log())?.[1], 'a link');
   const { context, page } = await open(server, { key: null, at });
   await page.waitForSelector('#link[data-link=on]');
   await page.click('#tab-files');

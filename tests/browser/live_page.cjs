@@ -70,7 +70,7 @@ row('a link logs in once, and its token leaves the address', async ({ server }) 
 
 row('the link that od serve prints logs in to a server without a key', async () => {
   const server = await serve([], null);
-  const at = await until(() => /Page: \S+(\/ui\/#once=\w+)/.exec(server.log())?.[1], 'a link');
+  const at = await until(() => /Page: \S+(\/ui\/#once=\w+)\s/.exec(server.log())?.[1], 'a link');
   const { context, page, wrong } = await open(server, { key: null, at });
   await page.waitForSelector('#link[data-link=on]');
   wrong.splice(0);
