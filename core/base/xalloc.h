@@ -20,6 +20,9 @@ char *xstrndup(const char *p, size_t n); /* n bytes and a terminator */
 #define XALLOC_SMALL (64 << 10)
 /* Logs and aborts, as above; for callers of other allocators. */
 void xalloc_failed(size_t size) __attribute__((noreturn));
+/* fn is called after the line and before the abort, in this process alone; it must not
+ * allocate. For those who wait for an answer. */
+void xalloc_last_words(void (*fn)(void));
 /* xnew(struct foo): zeroed. */
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
 

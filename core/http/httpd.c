@@ -341,9 +341,41 @@ static unsigned conns_of_limit(void)
                                                     : (unsigned)r.rlim_cur - FDS_LEFT;
 }
 
+/* ---- without memory ---- */
+
+static struct list all_of_process = LIST_INIT(all_of_process);
+
+/*
+ * This process ends, and another one goes on with what was logged. Each request without
+ * a byte of an answer gets one, where no layer has to encrypt it.
+ */
+static void last_words(void)
+{
+    static const char text[] =
+        "HTTP/1.1 503 Service Unavailable\r\n"
+        "Content-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
+        "{\"error\":\"the server has no more memory for this request and starts its worker "
+        "again; an action that is in the log goes on: look there before you repeat "
+        "it\"}\n";
+    struct list *of, *it, *tmp, *next;
+    list_each (of, next, &all_of_process) {
+        struct httpd *d = list_entry(of, struct httpd, node);
+        list_each (it, tmp, &d->conns) {
+            struct httpd_conn *c = list_entry(it, struct httpd_conn, node);
+            int fd = c->stream.io.fd;
+            if (!c->req || c->req->begun || c->stream.layer || c->stream.out.n > 0)
+                continue;
+            if (send(fd, text, sizeof(text) - 1, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+                shutdown(fd, SHUT_WR);
+        }
+    }
+}
+
 struct httpd *httpd_open(struct loop *l, const struct httpd_config *c)
 {
     struct httpd *d = xnew(struct httpd);
+    list_add_tail(&all_of_process, &d->node);
+    xalloc_last_words(last_words);
     d->loop = l;
     d->c = *c;
     struct http_front const **fronts = xcalloc(c->nfronts, sizeof(*fronts));
@@ -413,6 +445,7 @@ void httpd_close(struct httpd *d)
     }
     if (d->spare >= 0)
         close(d->spare);
+    list_del(&d->node);
     free((void *)(uintptr_t)d->c.fronts);
     free(d);
 }

@@ -98,6 +98,7 @@ struct listener {
 };
 
 struct httpd {
+    struct list node; /* of all in this process */
     struct loop *loop;
     struct httpd_config c;
     struct list listeners, conns, pool;

@@ -205,6 +205,12 @@ static void echo_pieces(struct req *r, bool sized)
 static void echo_stream(struct req *r) { echo_pieces(r, false); }
 static void echo_sized(struct req *r) { echo_pieces(r, true); }
 
+static void echo_no_memory(struct req *r)
+{
+    (void)r;
+    xalloc_failed(12345);
+}
+
 static void echo_abort(struct req *r)
 {
     req_begin(r, 200, "text/plain", -1);
@@ -400,6 +406,7 @@ static const struct route echo_routes[] = {
     {.methods = HTTP_GET, .path = "/stream/{n}", .run = echo_stream},
     {.methods = HTTP_GET, .path = "/sized/{n}", .run = echo_sized},
     {.methods = HTTP_GET, .path = "/abort", .run = echo_abort},
+    {.methods = HTTP_GET, .path = "/memory", .run = echo_no_memory},
     {.methods = HTTP_GET, .path = "/short", .run = echo_short},
     {.methods = HTTP_POST, .path = "/sink", .body = echo_sink},
     {.methods = HTTP_POST, .path = "/slow", .body = echo_slow},

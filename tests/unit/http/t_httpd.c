@@ -1676,4 +1676,37 @@ TEST(a_drain_lets_an_answer_out)
     CHECK_INT(t_reap(srv.pid), 0);
 }
 
+static void is_told(int fd)
+{
+    CHECK_INT(hear_all(fd), 0);
+    CHECK(str_starts(buf_str(&heard), STR("HTTP/1.1 503 ")));
+    CHECK(str_find(buf_str(&heard), STR("\r\n\r\n{\"error\":\"the server has no more")) > 0);
+    close(fd);
+}
+
+TEST(without_memory_who_waits_is_told)
+{
+    start();
+    int waits = dial_local(), tcp = dial_tcp(), idle = dial_local(), begun = dial_narrow();
+    say(waits, "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+    say(tcp, "POST /wait HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx");
+    say(begun, "GET /stream/9000000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    hear_head(begun);
+    is_read(waits);
+    int asks = dial_local();
+    say(asks, "GET /memory HTTP/1.1\r\nHost: a\r\n\r\n");
+    is_told(asks);
+    is_told(waits);
+    is_told(tcp);
+    CHECK_INT(hear_all(idle), 0);
+    CHECK_INT(heard.n, 0);
+    CHECK(hear_all(begun) < 0 || str_find(buf_str(&heard), STR("503")) < 0);
+    close(idle);
+    close(begun);
+    close(srv.control);
+    int status;
+    CHECK_INT(waitpid(srv.pid, &status, 0), srv.pid);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
 T_MAIN
