@@ -463,14 +463,46 @@ uint64_t procfs_ticks(int64_t ago_ms)
     return ms > 0 ? (uint64_t)ms * (uint64_t)per_second / 1000 : 0;
 }
 
+/* Is the signal in this mask ("\nSigIgn:") of /proc/PID/status? 1, 0; -1: not known. */
+static int mask_has(const char *status, const char *mask, int sig)
+{
+    const char *at = strstr(status, mask);
+    return at ? (int)(strtoull(at + strlen(mask), NULL, 16) >> (sig - 1) & 1) : -1;
+}
+
 int procfs_ignores(pid_t pid, int sig)
 {
     char path[PATH_ROOM], text[8192];
     snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     if (read_file(path, text, sizeof(text)) < 0)
         return -1;
-    const char *mask = strstr(text, "\nSigIgn:");
-    return mask ? (int)(strtoull(mask + 8, NULL, 16) >> (sig - 1) & 1) : -1;
+    return mask_has(text, "\nSigIgn:", sig);
+}
+
+bool procfs_same_file(pid_t one, pid_t other)
+{
+    char a[PATH_ROOM], b[PATH_ROOM];
+    struct stat of_a, of_b;
+    snprintf(a, sizeof(a), "/proc/%d/exe", (int)one);
+    snprintf(b, sizeof(b), "/proc/%d/exe", (int)other);
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
+enum procfs_fate procfs_fate(pid_t pid, int sig)
+{
+    static const char *const masks[] = {"\nSigPnd:", "\nShdPnd:", "\nSigBlk:",
+                                        "\nSigIgn:", "\nSigCgt:"};
+    char path[PATH_ROOM], text[8192];
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    if (read_file(path, text, sizeof(text)) < 0 || strstr(text, "\nState:\tZ") ||
+        strstr(text, "\nState:\tX"))
+        return FATE_TAKEN;
+    for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+        if (mask_has(text, masks[i], sig) != 0)
+            return i < 2 ? FATE_PENDING : FATE_TAKEN;
+    }
+    return FATE_LOST;
 }
 
 int procfs_memory(pid_t pid, uint64_t address, void *out, size_t n)

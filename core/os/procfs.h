@@ -42,6 +42,16 @@ int procfs_stat(pid_t pid, struct procfs_stat *out);
 uint64_t procfs_ticks(int64_t ago_ms);
 /* Whether it ignores a signal (SigIgn of /proc/PID/status): 1, 0, or -1: not known. */
 int procfs_ignores(pid_t pid, int sig);
+/*
+ * What became of a signal that was sent to it: it lives, and the signal is still pending;
+ * or it lives although it neither catches, ignores nor blocks the signal, so that is
+ * lost: a child that a shell just forked has the shell's handler until it starts its
+ * program. Else, and if that is not known, it is taken.
+ */
+enum procfs_fate { FATE_TAKEN, FATE_PENDING, FATE_LOST };
+enum procfs_fate procfs_fate(pid_t pid, int sig);
+/* Do both run the same file? Returns false if that is not known. */
+bool procfs_same_file(pid_t one, pid_t other);
 
 /* A list of processes. Zeroed, it is empty; the caller releases it. */
 struct procfs_list {

@@ -312,18 +312,61 @@ void session_signal_group(struct session *s, pid_t group, int sig)
     hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
 }
 
-static void on_interrupt(struct timer *t)
+static void on_interrupt(struct timer *t);
+
+static void look_later(struct session *s)
 {
-    struct session *s = container_of(t, struct session, input.interrupts);
-    if (s->input.interrupt && s->state == SESSION_RUNNING && !s->cmd.ended)
-        session_signal_group(s, session_in_front(s), SIGINT);
-    s->input.interrupt = false;
+    timer_begin(s->en->loop, &s->input.interrupts,
+                INTERRUPT_MS << s->input.sigint.looks, on_interrupt);
+}
+
+void session_interrupted(struct session *s, pid_t group)
+{
+    s->input.sigint.seq = s->cmd.seq;
+    s->input.sigint.group = group;
+    s->input.sigint.looks = 0;
+    look_later(s);
+}
+
+static void interrupt(struct session *s)
+{
+    pid_t group = session_in_front(s);
+    session_signal_group(s, group, SIGINT);
+    session_interrupted(s, group);
 }
 
 /*
- * Right after its start mark a shell starts a program. It ignores a SIGINT that it gets
- * before it waits for the program, and the program does not get that one at all.
+ * A shell ignores a SIGINT that it gets between two programs of a command, and a child
+ * that it forked loses one that comes before its program starts. Then the next one is
+ * sent. Who catches or ignores SIGINT gets one.
  */
+static void look_after_interrupt(struct session *s)
+{
+    pid_t shell = s->proc.r.pid, was = s->input.sigint.group, now = session_in_front(s);
+    if (s->input.sigint.seq != s->cmd.seq || ++s->input.sigint.looks == INTERRUPT_LOOKS)
+        return;
+    enum procfs_fate fate = procfs_fate(now, SIGINT);
+    if (now != shell && (was == shell || (was == now && fate == FATE_LOST))) {
+        session_signal_group(s, now, SIGINT);
+        s->input.sigint.group = now;
+        look_later(s);
+    } else if (now == was && (fate == FATE_PENDING || procfs_same_file(now, shell))) {
+        look_later(s); /* it is not in its program yet */
+    }
+}
+
+static void on_interrupt(struct timer *t)
+{
+    struct session *s = container_of(t, struct session, input.interrupts);
+    bool runs = s->state == SESSION_RUNNING && !s->cmd.ended;
+    if (runs && s->input.interrupt)
+        interrupt(s);
+    else if (runs)
+        look_after_interrupt(s);
+    s->input.interrupt = false;
+}
+
+/* Right after its start mark a shell starts a program: see above. */
 void session_interrupt_early(struct session *s)
 {
     if (s->input.interrupt)
@@ -350,6 +393,10 @@ int session_signal(struct session *s, int sig, uint64_t seq, struct err *e)
                        "itself and ignores it; INT interrupts what it does, or end the "
                        "command",
                        sig, strsignal(sig), s->name);
-    session_signal_group(s, group, sig);
+    if (sig != SIGINT || s->state != SESSION_RUNNING) {
+        session_signal_group(s, group, sig);
+        return 0;
+    }
+    interrupt(s);
     return 0;
 }

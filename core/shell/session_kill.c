@@ -246,6 +246,8 @@ int session_signal_tree(struct session *s, int sig, struct err *e)
     memcpy(q.tag, s->sh.tag, sizeof(s->sh.tag));
     session_signal_group(s, s->proc.r.pid, SIGINT);
     hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
+    if (sig == SIGINT)
+        session_interrupted(s, q.group ? q.group : s->proc.r.pid);
     engine_touch(s->en);
     return 0;
 }

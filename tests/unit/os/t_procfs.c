@@ -384,4 +384,46 @@ TEST(environment)
     CHECK_INT(procfs_environ_has(pid, STR("TAG"), STR("abc")), -1);
 }
 
+static volatile sig_atomic_t caught;
+static void on_caught(int sig) { caught = sig; }
+
+static pid_t waiting(void (*handler)(int), int how)
+{
+    pid_t pid = t_fork();
+    if (pid == 0) {
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGINT);
+        signal(SIGINT, handler);
+        sigprocmask(how, &set, NULL);
+        for (;;)
+            pause();
+    }
+    return pid;
+}
+
+TEST(a_signal_that_should_have_ended_it_is_lost)
+{
+    pid_t plain = waiting(SIG_DFL, SIG_UNBLOCK), ignores = waiting(SIG_IGN, SIG_UNBLOCK),
+          catches = waiting(on_caught, SIG_UNBLOCK), blocks = waiting(SIG_DFL, SIG_BLOCK);
+    T_WAIT(procfs_ignores(ignores, SIGINT) == 1);
+    T_WAIT(procfs_fate(plain, SIGINT) == FATE_LOST);
+    T_WAIT(procfs_fate(catches, SIGINT) == FATE_TAKEN);
+    T_WAIT(procfs_fate(blocks, SIGINT) == FATE_TAKEN);
+    CHECK_INT(procfs_fate(ignores, SIGINT), FATE_TAKEN);
+    CHECK_INT(procfs_fate(catches, SIGTERM), FATE_LOST);
+    kill(blocks, SIGINT);
+    CHECK_INT(procfs_fate(blocks, SIGINT), FATE_PENDING);
+    kill(plain, SIGINT);
+    T_WAIT(procfs_fate(plain, SIGINT) == FATE_TAKEN); /* also while nobody has waited for it */
+    CHECK(procfs_same_file(catches, getpid()));
+    CHECK(!procfs_same_file(1, -1));
+    pid_t all[] = {plain, ignores, catches, blocks};
+    for (int i = 0; i < 4; i++) {
+        kill(all[i], SIGKILL);
+        t_reap(all[i]);
+        CHECK_INT(procfs_fate(all[i], SIGINT), FATE_TAKEN);
+    }
+}
+
 T_MAIN
