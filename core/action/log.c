@@ -49,6 +49,7 @@ uint64_t log_write(struct actions *all, struct str object, struct err *e)
     ASSERT(all->joined.n == 0); /* they come first, by actions_commit */
     group_write_ends(all);
     uint64_t id = eventlog_append(all->log, object, e);
+    all->en->disk_left = eventlog_left(all->log);
     all->stats.refused += id == 0;
     return id;
 }
@@ -271,6 +272,9 @@ static void put_end_head(struct buf *b, const struct action *a,
     if (r->has_output)
         buf_addf(b, ",\"output\":{\"from\":%llu,\"to\":%llu}",
                  (unsigned long long)r->from, (unsigned long long)r->to);
+    uint64_t left = eventlog_left(a->all->log);
+    if (left != UINT64_MAX)
+        buf_addf(b, ",\"disk_full\":{\"left\":%llu}", (unsigned long long)left);
 }
 
 /* code: a name of base/errcodes.def, or NULL. */
@@ -355,15 +359,17 @@ static void hide_repeated(const struct actions *all, struct buf *answer)
 
 /*
  * Joins the answer, an object that begins at `at`, to the head before it. An answer that
- * is too long is cut.
+ * is too long, also for a full disk, is cut.
  */
-static void join_answer(struct buf *b, size_t at)
+static void join_answer(struct buf *b, size_t at, size_t most_of_event)
 {
+    const size_t limit = most_of_event < LIMIT_EVENT_MAX ? most_of_event
+                                                         : LIMIT_EVENT_MAX - (64 << 10);
     struct err e = ERR_INIT;
     size_t whole = b->n - at;
     if (buf_full(b))
         return;
-    if (whole > 1 && b->n < LIMIT_EVENT_MAX - (64 << 10)) {
+    if (whole > 1 && b->n < limit) {
         b->p[at] = ',';
         return;
     }
@@ -373,7 +379,7 @@ static void join_answer(struct buf *b, size_t at)
     for (size_t most = 256 << 10; most > 64; most /= 4) {
         event_shorten(j, most);
         buf_reset(&text);
-        if (json_print(&text, j) == 0 && text.n + b->n < LIMIT_EVENT_MAX - (64 << 10))
+        if (json_print(&text, j) == 0 && text.n + b->n < limit)
             break;
     }
     buf_addf(b, ",\"cut\":%zu,", whole);
@@ -393,7 +399,7 @@ static void put_body(struct buf *b, const struct actions *all, struct str body)
     }
     buf_adds(b, all->terse ? buf_str(&terse) : body);
     buf_release(&terse);
-    join_answer(b, at);
+    join_answer(b, at, eventlog_most(all->log));
 }
 
 /* {"observation": its kind, "content": …, "extras": …} */
@@ -408,7 +414,7 @@ static void put_result(struct buf *b, const struct action *a,
     buf_addz(b, ",\"extras\":");
     buf_adds(b, r->extras.n ? r->extras : STR("{}"));
     buf_addc(b, '}');
-    join_answer(b, at);
+    join_answer(b, at, eventlog_most(a->all->log));
 }
 
 /* Of a foreign kind: {"detail": …} */

@@ -153,6 +153,7 @@ static void configure(struct engine *en, const struct json *options)
                                      .total_bytes = (uint64_t)json_int(o, "bytes", 0),
                                      .max_age_ms = json_int(o, "age_ms", 0),
                                      .sync = sync_of(json_str(o, "fsync", "interval")),
+                                     .reserve = LIMIT_EVENT_RESERVE,
                                      .drop_when_full = true}};
     list_init(&all->list);
     list_init(&all->turns);

@@ -37,6 +37,7 @@
     LIMIT(EVENT_MAX, 1 << 20, "bytes of one event: sixteen times what an answer holds of output") \
     LIMIT(EVENT_SEGMENT, 4 << 20, "bytes of events in one file: read whole when the log is opened, in milliseconds") \
     LIMIT(EVENTS_TOTAL, 256 << 20, "bytes of events on disk; the oldest go first") \
+    LIMIT(EVENT_RESERVE, 512 << 10, "bytes of disk reserved for events: two hundred small actions") \
     LIMIT(EVENTS_MEMORY, 16 << 20, "bytes of events when only memory can hold them") \
     LIMIT(ZIP_ENTRIES, 1000000, "files in one zip archive that is unpacked") \
     LIMIT(ZIP_TOTAL_MIB, 64 << 10, "MiB that one archive may unpack to") \

@@ -44,6 +44,7 @@ int engine_open(struct engine *en, struct loop *l, struct err *e)
                           .uid = geteuid(),
                           .gid = getegid(),
                           .next_process = 1,
+                          .disk_left = UINT64_MAX,
                           .started_ms = clock_ms()};
     en->spare = open("/", O_PATH | O_CLOEXEC);
     map_init(&en->sessions);

@@ -18,6 +18,7 @@ struct edits;
 struct session_watch;
 struct sandbox;
 struct screens;
+struct spares;
 struct skill_windows;
 
 struct engine {
@@ -36,6 +37,7 @@ struct engine {
     struct plugins *plugins;           /* owned; NULL: none */
     const struct session_watch *watch; /* borrowed (shell/session.h); NULL: none */
     struct sandbox *sandbox;           /* owned; setup/sandbox.h */
+    struct spares *spares;             /* owned; shell/spare.h */
     struct actions *actions;           /* owned; action/action.h */
     struct edits *edits;               /* owned; made when it is needed */
     struct screens *screens;           /* the same; browser/screen.h */
@@ -50,6 +52,7 @@ struct engine {
     struct timer idle_timer;
     struct task leave;
     unsigned clients;
+    uint64_t disk_left; /* eventlog_left of the log; UINT64_MAX: it is not full */
     int spare;  /* a descriptor in reserve for when none is left; -1: used */
     bool first; /* this is the first worker of the server */
     bool restarted, stopping;

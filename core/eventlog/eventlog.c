@@ -22,7 +22,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PARTS = 4 };
+enum {
+    PARTS = 4,
+    EVENT_LEAST = 1 << 10,  /* of eventlog_most */
+    EVENT_SMALL = 8 << 10,  /* always has room, while there is any */
+    EVENTS_OF_RESERVE = 100, /* a hundredth each: 200 of them leave an eighth */
+    PARTS_OF_RESERVE = 16
+};
 
 int64_t wall_us(void)
 {
@@ -107,17 +113,21 @@ static bool make_room(struct eventlog *l, int errnum)
 {
     if (errnum == EFBIG && l->dir >= 0 && newest(l)->bytes > 0)
         return segment_begin(l, NULL) == 0;
-    if ((errnum != ENOSPC && errnum != EDQUOT) || l->segs < 2 ||
-        (!l->drop_when_full && !oldest_acked(l)))
+    if (!reserve_full(errnum))
         return false;
-    segment_drop(l);
-    return true;
+    if (l->segs > 1 && (l->drop_when_full || oldest_acked(l))) {
+        segment_drop(l);
+        return true;
+    }
+    return reserve_cut(l);
 }
 
 /* Writes v, which is changed, after the newest segment's bytes. Returns -1 with errno. */
 static int put_bytes(struct eventlog *l, struct iovec *v, int n, size_t bytes)
 {
     struct segment *s = newest(l);
+    if (reserve_for(l, bytes) < 0)
+        return -1;
     if (write_all(s->fd, v, n, s->base + s->bytes) < 0) {
         int errnum = errno;
         segment_cut(l);
@@ -195,6 +205,31 @@ static int check_object(struct str o, struct err *e)
     return 0;
 }
 
+/* On a full disk one event may take a small part of the reserve, so that many can. */
+static int check_left(struct eventlog *l, struct str o, struct err *e)
+{
+    uint64_t left = eventlog_left(l);
+    if (o.n <= EVENT_SMALL || left == UINT64_MAX || o.n <= left / PARTS_OF_RESERVE)
+        return 0;
+    if (reserve_for(l, 1) == 0 && !l->tight) /* it has room again */
+        return 0;
+    return err_set(e, ERR_LIMIT,
+                   "cannot keep an event of %zu bytes: the disk of %s is full, and the %llu "
+                   "KiB that were reserved are for small ones; free some space",
+                   o.n, l->name, (unsigned long long)left >> 10);
+}
+
+size_t eventlog_most(const struct eventlog *l)
+{
+    uint64_t left = eventlog_left(l);
+    if (left == UINT64_MAX)
+        return LIMIT_EVENT_MAX;
+    uint64_t most = left / EVENTS_OF_RESERVE;
+    if (most < EVENT_LEAST)
+        return EVENT_LEAST;
+    return most > EVENT_SMALL ? EVENT_SMALL : (size_t)most;
+}
+
 /* Sets the time, and begins a segment if the newest one is full. */
 static int begin_event(struct eventlog *l, struct err *e)
 {
@@ -242,7 +277,7 @@ uint64_t eventlog_append(struct eventlog *l, struct str object, struct err *e)
     int n = 0;
     if (check_object(object, e) < 0)
         return 0;
-    if (begin_event(l, e) < 0)
+    if (check_left(l, object, e) < 0 || begin_event(l, e) < 0)
         return refuse(l);
     uint64_t id = l->next;
     if (l->refused > l->told) {
@@ -288,7 +323,10 @@ static size_t put_line(const struct eventlog *l, char *out, uint64_t id,
     return n + EVENT_SUM + 2;
 }
 
-/* Whether they are valid and fit the scratch memory, and no gap is to be written. */
+/*
+ * Whether they are valid and fit the scratch memory, no gap is to be written, and the
+ * disk is not full.
+ */
 static bool may_join(const struct eventlog *l, const struct str *objects, unsigned n)
 {
     size_t most = 0;
@@ -297,7 +335,7 @@ static bool may_join(const struct eventlog *l, const struct str *objects, unsign
             return false;
         most += EVENT_HEAD_MAX + objects[i].n + EVENT_SUM + 2;
     }
-    return n > 0 && most <= SCRATCH && l->refused == l->told;
+    return n > 0 && most <= SCRATCH && l->refused == l->told && !l->tight;
 }
 
 uint64_t eventlog_append_all(struct eventlog *l, const struct str *objects, unsigned n)
@@ -388,6 +426,7 @@ struct eventlog *eventlog_open(struct loop *loop, const struct eventlog_opts *o,
     }
     l->own = l->next;
     retain(l);
+    reserve_for(l, 0);
     sync_born(l);
     return l;
 }
@@ -407,6 +446,11 @@ void eventlog_close(struct eventlog *l)
 int eventlog_memory_fd(const struct eventlog *l) { return l->dir < 0 ? l->file : -1; }
 
 uint64_t eventlog_next(const struct eventlog *l) { return l->next; }
+
+uint64_t eventlog_left(const struct eventlog *l)
+{
+    return l->tight ? reserve_left(l) : UINT64_MAX;
+}
 
 uint64_t eventlog_first(const struct eventlog *l)
 {

@@ -38,6 +38,7 @@ struct eventlog_opts {
     uint64_t total_bytes;   /* 0: LIMIT_EVENTS_TOTAL, _MEMORY; older ones go then */
     int64_t max_age_ms;     /* segments whose newest event is older go; 0: never */
     enum eventlog_sync sync;
+    uint64_t reserve; /* bytes of disk that the log has in advance, for when it is full */
     bool drop_when_full; /* on a full disk drop old segments, not the new event */
 };
 
@@ -72,6 +73,17 @@ uint64_t eventlog_first(const struct eventlog *l);
  * later gap may report the same numbers again.
  */
 uint64_t eventlog_append(struct eventlog *l, struct str object, struct err *e);
+/*
+ * On a full disk the log goes on in its reserve. Returns how many bytes of that are left,
+ * UINT64_MAX if the disk is not full. The reserve is made again by later appends, when
+ * there is room; one that it has no room for is refused.
+ */
+uint64_t eventlog_left(const struct eventlog *l);
+/*
+ * The bytes that an event should have at most now: LIMIT_EVENT_MAX, on a full disk a
+ * hundredth of what is left, so that 200 actions fit. A longer one may be refused.
+ */
+size_t eventlog_most(const struct eventlog *l);
 /*
  * Appends n objects with one write and one timestamp, all of them or none. Returns the
  * id of the first; those of the others follow it. Returns 0 if nothing was appended, and

@@ -148,6 +148,7 @@ void segment_cut(struct eventlog *l)
 {
     struct segment *s = newest(l);
     l->ragged = ftruncate(s->fd, (off_t)(s->base + s->bytes)) < 0;
+    l->room = 0; /* what was reserved is free, too */
 }
 
 int segment_begin(struct eventlog *l, struct err *e)
@@ -162,9 +163,20 @@ int segment_begin(struct eventlog *l, struct err *e)
             return err_sys(e, errno, "cannot make %s/%s for events", l->name,
                            segment_name(l, &s, name));
         }
+        if (l->segs > 0 && reserve_begin(l, s.fd) < 0) {
+            char name[SEGMENT_NAME_MAX];
+            err_sys(e, errno, "cannot make %s/%s for events", l->name,
+                    segment_name(l, &s, name));
+            unlinkat(l->dir, segment_name(l, &s, name), 0);
+            close(s.fd);
+            return -1;
+        }
+        if (l->segs > 0 && l->room > 0)
+            segment_cut(l);
         close_some(l);
         l->dir_dirty = true;
     }
+    l->room = 0;
     add_segment(l, s);
     l->roll_at = l->segment_bytes;
     l->roll_us = l->max_age_us ? wall_us() + l->max_age_us / 4 : INT64_MAX;
@@ -357,9 +369,10 @@ static int lock_folder(struct eventlog *l, struct err *e)
                    l->name, (long)lock.l_pid);
 }
 
-static int open_folder(struct eventlog *l, const char *path, struct err *e)
+static int open_folder(struct eventlog *l, const struct eventlog_opts *o, struct err *e)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    const char *path = o->dir;
     l->dir = open(path, flags);
     if (l->dir < 0 && errno == ENOENT && mkdir(path, 0700) == 0)
         l->dir = open(path, flags);
@@ -372,6 +385,7 @@ static int open_folder(struct eventlog *l, const char *path, struct err *e)
     if (list_segments(l, &others) < 0)
         return err_sys(e, errno, "cannot list %s", path);
     counts_load(l);
+    l->reserve = reserve_size(l->dir, o->reserve);
     if (l->segs == 0)
         return segment_begin(l, e);
     struct segment *s = newest(l);
@@ -475,7 +489,7 @@ int file_open(struct eventlog *l, const struct eventlog_opts *o, struct err *e)
     l->roll_us = l->max_age_us ? wall_us() + l->max_age_us / 4 : INT64_MAX;
     event_stamp(l->stamp, 0);
     if (folder)
-        return open_folder(l, o->dir, e);
+        return open_folder(l, o, e);
     return l->file < 0 ? make_memory(l, e) : reopen_memory(l, e);
 }
 
@@ -487,6 +501,7 @@ void file_close(struct eventlog *l)
     }
     if (l->version > 0)
         close(l->version);
+    reserve_close(l);
     if (l->file >= 0)
         close(l->file);
     if (l->dir >= 0)

@@ -6,6 +6,7 @@
  *   file.c  the folder, or the memory: segments, opening, dropping
  *   read.c  cursors, and reading past damage
  *   sync.c  the way to the disk
+ *   reserve.c  room for when the disk is full
  *   eventlog.c       appending, retention, subscribers
  */
 #ifndef OD_EVENTLOG_OWN_H
@@ -66,6 +67,12 @@ struct eventlog {
     int64_t last_us;         /* of the newest event; never goes back */
     char stamp[EVENT_STAMP]; /* last_us as text */
     uint64_t clock;          /* counts uses of segments by readers */
+    uint64_t reserve; /* bytes to be reserved; 0: none are */
+    uint64_t room;    /* the newest segment's file has space up to here; 0: not known */
+    int zeros;        /* owned; the file of zeros; 0: there is none */
+    uint64_t zeros_bytes;
+    bool tight;       /* the disk is full: the reserve is being used up */
+    int64_t look_at;  /* when the disk is looked at again */
     bool ragged;             /* bytes after the newest segment could not be cut off */
     bool dir_dirty;          /* a segment's name may not be on disk yet */
     int version;             /* VERSION, which may not be on disk yet; 0: it is */
@@ -104,6 +111,25 @@ void segment_drop(struct eventlog *l);
 void counts_save(const struct eventlog *l);
 const char *segment_name(const struct eventlog *l, const struct segment *s,
                          char out[SEGMENT_NAME_MAX]);
+
+/* ---- reserve.c ---- */
+
+/* Bytes to be reserved in this folder: at most so many, and a part of its disk. */
+uint64_t reserve_size(int dir, uint64_t most);
+/* Does the error mean that the disk, or a quota, is full? */
+bool reserve_full(int errnum);
+/*
+ * To be called before n bytes are appended to the newest segment: reserves more if it is
+ * time. Returns -1 with errno if there is certainly no room for them, not even reserved.
+ */
+int reserve_for(struct eventlog *l, size_t n);
+/* Reserves room in a new segment. Returns -1 with errno if the disk is full. */
+int reserve_begin(struct eventlog *l, int fd);
+/* After a refused write: gives up a piece of the file of zeros. False: there is none. */
+bool reserve_cut(struct eventlog *l);
+/* The bytes that are still reserved. */
+uint64_t reserve_left(const struct eventlog *l);
+void reserve_close(struct eventlog *l);
 
 /* ---- sync.c ---- */
 

@@ -15,6 +15,7 @@
 enum {
     INPUT_MAX = 256 << 10, /* input held for one program that does not read */
     LATE_MS = 250,         /* before output that the disk refused is written again */
+    FULL_MS = 250,         /* a command is held back for a caller when the disk is full */
     TTY_READ = 1024        /* a read shorter than this has emptied a tty or pipe */
 };
 
@@ -223,6 +224,12 @@ static size_t room_for(struct keeper *k, struct keeper_stream *t)
     return room < KEEPER_CHUNK ? (size_t)room : KEEPER_CHUNK;
 }
 
+/* How long a caller that takes nothing may hold the stream back. */
+static int64_t patience(const struct keeper_stream *t)
+{
+    return t->small ? FULL_MS : LIMIT_HOLD_BACK_MS;
+}
+
 static void hold_back(struct keeper *k, struct keeper_stream *t, int64_t ms)
 {
     struct list *it, *tmp, *before = &k->held;
@@ -255,7 +262,7 @@ void stream_flow(struct keeper *k, struct keeper_stream *t, uint64_t at)
     if (room_for(k, t) > 0)
         go_on(k, t);
     else
-        hold_back(k, t, LIMIT_HOLD_BACK_MS);
+        hold_back(k, t, patience(t));
 }
 
 void stream_awaited(struct keeper *k, struct keeper_stream *t)
@@ -394,7 +401,7 @@ void proc_move_output(struct keeper *k, struct keeper_proc *p, struct keeper_str
         size_t have = 0, most = room_for(k, t);
         ssize_t n = 0;
         if (most == 0) {
-            hold_back(k, t, LIMIT_HOLD_BACK_MS);
+            hold_back(k, t, patience(t));
             return;
         }
         /* A tty gives 4 KiB per read: several reads make one write. */

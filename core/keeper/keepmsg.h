@@ -63,7 +63,8 @@ enum keep_type {
     KEEP_FLOW /* worker to keeper; id, b: stream (0 or 1), a: a caller waits for what was
                  written at this offset and after it; UINT64_MAX: no caller waits. The
                  keeper reads no more than fits the spool until the offset is raised, or
-                 LIMIT_HOLD_BACK_MS have passed without a KEEP_FLOW for the stream */
+                 LIMIT_HOLD_BACK_MS (on a full disk a quarter of a second) have passed
+                 without a KEEP_FLOW for the stream */
 };
 
 /*

@@ -48,11 +48,13 @@ static void op_free(void *p)
     free(op);
 }
 
-bool op_holds(const struct op *op, int stream, uint64_t *at)
+bool op_holds(const struct op *op, int stream, bool full, uint64_t *at)
 {
     if (!op->caller || !op->stream || !op->owner || op->done)
         return false;
     *at = stream ? op->cursor_err : op->cursor;
+    if (full) /* there is room for no more than what was not handed over yet */
+        return true;
     /* What was handed over may be on its way: the next worker would send it again. */
     uint64_t begun = stream ? 0 : op->r.from;
     if (*at != UINT64_MAX && *at > begun)
@@ -133,12 +135,29 @@ static void lose(struct op *op, int stream, uint64_t from, uint64_t to)
     op->skipped[stream] += text ? to - from : 0;
 }
 
+/* Reports a full disk to the caller of a command, as long as the log has a reserve. */
+static void tell_disk(struct op *op)
+{
+    const struct engine *en = op->session   ? session_engine(op->session)
+                              : op->process ? process_engine(op->process)
+                                            : NULL;
+    char text[400];
+    if (!en || en->disk_left == UINT64_MAX || (op->kind != OP_RUN && op->kind != OP_WAIT))
+        return;
+    snprintf(text, sizeof(text),
+             "the disk of the state directory %s is full: %llu KiB are left that were "
+             "reserved for the log of small actions; make room on it",
+             en->state_dir, (unsigned long long)en->disk_left >> 10);
+    op_note(op, NOTE_DISK, text, en->disk_left, 0);
+}
+
 static void finish(struct op *op)
 {
     if (op->done)
         return;
     ASSERT(op->settled);
     tell_lost(op);
+    tell_disk(op);
     op_leave(op);
     if (op->owner)
         op->sink->done(op);

@@ -58,6 +58,7 @@ enum note_kind {
     NOTE_SHELL,       /* the shell runs on pipes, without rc files, or was interrupted */
     NOTE_FRESH_SHELL,
     NOTE_REINSTALLED, /* the code that reports the ends of commands */
+    NOTE_DISK,        /* the disk is full; from: bytes that are left of the reserve */
     NOTE_KEYS,        /* no text; session_type has room again */
     NOTE_STATE,       /* no text; what the session does, or its size, may have changed */
     NOTE_KINDS
@@ -140,8 +141,11 @@ struct op *op_new(enum op_kind kind, const struct op_sink *sink, void *owner);
 void op_pump(struct op *op);
 /* Ends the wait: delivers the output up to r.to, then calls done. */
 void op_settle(struct op *op);
-/* Is stream 0 or 1 held back for this op? If so, *at is the first byte that it wants. */
-bool op_holds(const struct op *op, int stream, uint64_t *at);
+/*
+ * Is stream 0 or 1 held back for this op? If so, *at is the first byte that it wants.
+ * full: the disk is full, so what was handed over is not kept as well.
+ */
+bool op_holds(const struct op *op, int stream, bool full, uint64_t *at);
 /* Did the peer of any of these ops receive bytes since the last call? */
 bool op_any_moves(struct list *ops);
 /* Ends the op without calling its sink again. */

@@ -230,7 +230,8 @@ void process_flow(struct process *p)
         uint64_t least = HOLD_NOBODY, at;
         struct list *it, *tmp;
         list_each (it, tmp, &p->ops) {
-            if (op_holds(list_entry(it, struct op, node), i, &at) && at < least)
+            if (op_holds(list_entry(it, struct op, node), i, process_disk_full(p), &at) &&
+                at < least)
                 least = at;
         }
         if (p->proc.spool[i] >= 0)

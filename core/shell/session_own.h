@@ -32,6 +32,7 @@ enum {
     STORED_PARTS = 16, /* the state is stored after each such part of a spool */
     RECORDS_MAX = 48 << 10,  /* bytes of the file r; then it is emptied when idle */
     RECORDS_MORE = 16 << 10, /* reserved for records that come before that */
+    RECORDS_FULL = 8 << 10,  /* the same on a full disk, where it may have no more room */
     INSTALLS_MAX = 3,        /* for one command; then the shell is beyond help */
     STARTS_MAX = 3,          /* of shells that run no command */
     EXIT_GRACE_MS = 300,

@@ -9,10 +9,13 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "shell/spare.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -143,7 +146,8 @@ void session_read_records(struct session *s)
 
 void session_empty_records(struct session *s)
 {
-    if (s->report.at <= RECORDS_MAX)
+    bool full = s->en->disk_left != UINT64_MAX;
+    if (s->report.at <= (full ? RECORDS_FULL : RECORDS_MAX))
         return;
     session_save(s);
     if (ftruncate(s->report.fd, 0) == 0) {
@@ -152,15 +156,48 @@ void session_empty_records(struct session *s)
     }
 }
 
+/* Has space given to the file. Returns -1 with errno. */
+static int give_space(int fd)
+{
+    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, RECORDS_MAX + RECORDS_MORE) == 0)
+        return 0;
+    return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, SPARE_BYTES);
+}
+
+static int open_records(const char *path)
+{
+    return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+/* On a full disk an empty file is replaced by one that has space. */
+static void take_spare(struct session *s, const char *path)
+{
+    struct stat st;
+    int errnum = errno;
+    if (fstat(s->report.fd, &st) < 0 || st.st_size > 0 ||
+        !spare_take(s->en, errnum, "r", path)) {
+        log_debug("session %s: cannot reserve %s: %s", s->name, path, strerror(errnum));
+        return;
+    }
+    int fd = open_records(path);
+    if (fd < 0)
+        return;
+    /* One of zeros gets empty, too: what it had is free for the next record. */
+    if ((s->uid != s->en->uid && fchown(fd, s->uid, s->gid) < 0) ||
+        (fstat(fd, &st) == 0 && st.st_size > 0 && ftruncate(fd, 0) < 0))
+        log_warn("session %s: cannot prepare %s: %m", s->name, path);
+    close(s->report.fd);
+    s->report.fd = fd;
+}
+
 void session_reserve_records(struct session *s)
 {
     char path[300];
     snprintf(path, sizeof(path), "%s/r", s->sh.dir);
     if (s->report.fd < 0)
-        s->report.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (s->report.fd >= 0 &&
-        fallocate(s->report.fd, FALLOC_FL_KEEP_SIZE, 0, RECORDS_MAX + RECORDS_MORE) < 0)
-        log_debug("session %s: cannot reserve %s: %m", s->name, path);
+        s->report.fd = open_records(path);
+    if (s->report.fd >= 0 && give_space(s->report.fd) < 0)
+        take_spare(s, path);
 }
 
 void session_drop_records(struct session *s)

@@ -241,6 +241,7 @@ static void on_flow(struct timer *t)
 void session_flow(struct session *s)
 {
     uint64_t least = HOLD_NOBODY, at;
+    bool full = (s->proc.r.flags & KEEP_P_FULL) != 0;
     struct list *it, *tmp;
     list_each (it, tmp, &s->run.waiters) {
         struct op *op = list_entry(it, struct op, node);
@@ -248,7 +249,7 @@ void session_flow(struct session *s)
             continue;
         if (least > s->scan.at) /* the search for marks needs these bytes, too */
             least = s->scan.at;
-        if (op_holds(op, 0, &at) && at < least)
+        if (op_holds(op, 0, full, &at) && at < least)
             least = at;
     }
     if (hold_flow(&s->proc, 0, least) && !timer_active(&s->run.flow))

@@ -11,6 +11,7 @@
 #include "os/null.h"
 #include "os/pty.h"
 #include "shell/process.h"
+#include "shell/spare.h"
 #include "shell/spool.h"
 
 #include <errno.h>
@@ -41,10 +42,9 @@ static bool restore_dir(struct session *s)
     return true;
 }
 
-int session_put_file(struct session *s, const char *name, struct str text, struct err *e)
+/* Opens a file of the directory to be written. Returns -1 with errno. */
+static int open_file(struct session *s, const char *path)
 {
-    char path[300];
-    buf_fill(path, sizeof(path), "%s/%s", s->sh.dir, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == EMFILE && s->en->spare >= 0) {
         /* No descriptor is left: uses the spare one, so that a command can still run. */
@@ -54,18 +54,36 @@ int session_put_file(struct session *s, const char *name, struct str text, struc
     }
     if (fd < 0 && errno == ENOENT && restore_dir(s))
         fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return fd;
+}
+
+/* Writes all of it, and cuts off what is longer. Returns -1 with errno. */
+static int write_file(struct session *s, const char *path, struct str text)
+{
+    struct stat st;
+    int fd = open_file(s, path);
     if (fd < 0)
-        return err_sys(e, errno, "cannot write %s", path);
+        return -1;
     if (s->uid != s->en->uid && fchown(fd, s->uid, s->gid) < 0)
         log_warn("session %s: cannot give %s to its user: %m", s->name, path);
-    off_t size = (off_t)text.n;
     int r = file_write_all(fd, text);
+    if (r == 0 && fstat(fd, &st) == 0 && st.st_size > (off_t)text.n)
+        r = ftruncate(fd, (off_t)text.n);
+    int errnum = errno;
+    close(fd);
+    errno = errnum;
+    return r;
+}
+
+int session_put_file(struct session *s, const char *name, struct str text, struct err *e)
+{
+    char path[300];
+    buf_fill(path, sizeof(path), "%s/%s", s->sh.dir, name);
+    int r = write_file(s, path, text);
+    if (r < 0 && spare_take(s->en, errno, name, path))
+        r = write_file(s, path, text);
     if (r < 0)
         err_sys(e, errno, "cannot write %s", path);
-    struct stat st;
-    if (r == 0 && fstat(fd, &st) == 0 && st.st_size > size && ftruncate(fd, size) < 0)
-        r = err_sys(e, errno, "cannot shorten %s", path);
-    close(fd);
     if (s->en->spare < 0)
         s->en->spare = open("/", O_PATH | O_CLOEXEC);
     return r;
@@ -76,7 +94,7 @@ int session_make_fifo(struct session *s, const char *name)
     char path[300];
     snprintf(path, sizeof(path), "%s/%s", s->sh.dir, name);
     unlink(path);
-    if (mkfifo(path, 0600) < 0)
+    if (mkfifo(path, 0600) < 0 && !spare_take(s->en, errno, name, path))
         return -1;
     if (s->uid != s->en->uid && lchown(path, s->uid, s->gid) < 0)
         log_warn("session %s: cannot give %s to its user: %m", s->name, path);
@@ -93,7 +111,8 @@ static int make_dir(struct session *s, struct err *e)
     if (engine_state_folder(s->en, "s", 0711, path, sizeof(path), e) < 0)
         return -1;
     snprintf(s->sh.dir, sizeof(s->sh.dir), "%s/s/%s", s->en->state_dir, s->name);
-    if (mkdir(s->sh.dir, 0700) < 0 && errno != EEXIST)
+    if (mkdir(s->sh.dir, 0700) < 0 && errno != EEXIST &&
+        !spare_take(s->en, errno, NULL, s->sh.dir))
         return err_sys(e, errno, "cannot make %s", s->sh.dir);
     struct stat st;
     if (lstat(s->sh.dir, &st) < 0 || !S_ISDIR(st.st_mode))

@@ -64,6 +64,7 @@ static const char *const note_words[] = {
     [NOTE_SHELL] = "shell",
     [NOTE_FRESH_SHELL] = "fresh_shell",
     [NOTE_REINSTALLED] = "reinstalled",
+    [NOTE_DISK] = "disk",
     [NOTE_KEYS] = "keys",
     [NOTE_STATE] = "state",
 };

@@ -215,6 +215,9 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
         a->lost = true;
         if (op->disk_full)
             snprintf(a->missing, sizeof(a->missing), "%s", text);
+    } else if (kind == NOTE_DISK) {
+        if (!a->missing[0])
+            snprintf(a->missing, sizeof(a->missing), "%s", text);
     } else if (kind == NOTE_STARTED && op == a->op)
         v0_started(a, op->id, to > op->output_from ? to : op->output_from);
 }
