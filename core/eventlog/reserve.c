@@ -8,7 +8,7 @@
  * disk refuses; another program may be faster then.
  *
  * An append makes no call for this, except for the one in about fifty that uses up a
- * step, and a look at the disk once in a second.
+ * step, and a look at the disk once in a second; on a full disk each one looks.
  */
 #include "eventlog/own.h"
 
@@ -167,7 +167,9 @@ int reserve_for(struct eventlog *l, size_t n)
     struct segment *s = newest(l);
     if (l->dir < 0 || l->reserve == 0)
         return 0;
-    bool zeros = l->zeros > 0, look = clock_ms() >= l->look_at;
+    bool zeros = l->zeros > 0;
+    /* A piece of the zeros that was given up for this event is not taken back at once. */
+    bool look = (l->tight && !zeros) || clock_ms() >= l->look_at;
     uint64_t end = s->bytes + n;
     if (!look && !l->tight && (zeros || end + l->reserve <= l->room))
         return 0;
