@@ -45,6 +45,7 @@ struct tar_entry {
     uint64_t uid, gid;
     int64_t mtime; /* seconds since 1970 */
     unsigned major, minor;
+    struct str records; /* to be written: further records of pax; never read */
 };
 
 struct tar_source {

@@ -128,7 +128,8 @@ static int add_zeroes(struct buf *out, size_t n)
 
 int tar_add_header(struct buf *out, const struct tar_entry *x, struct err *e)
 {
-    struct buf name = BUF_INIT(TAR_NAME_MAX + 1), records = BUF_INIT(RECORD_MAX);
+    struct buf name = BUF_INIT(TAR_NAME_MAX + 1),
+               records = BUF_INIT(RECORD_MAX + x->records.n);
     size_t before = out->n;
     int rc = 0;
     if (!x->name.n || memchr(x->name.p, 0, x->name.n) || x->name.n > TAR_NAME_MAX ||
@@ -139,6 +140,12 @@ int tar_add_header(struct buf *out, const struct tar_entry *x, struct err *e)
         buf_addc(&name, '/');
     long cut = cut_at(buf_str(&name));
     add_records(&records, x, buf_str(&name), cut >= 0);
+    buf_adds(&records, x->records);
+    if (buf_full(&records)) {
+        buf_release(&records);
+        buf_release(&name);
+        return err_set(e, ERR_LIMIT, "a file has too many attributes for a tar archive");
+    }
     if (records.n) {
         struct tar_entry meta = {.size = records.n, .mode = 0644};
         if (add_block(out, &meta, 'x', STR("PaxHeader"), 0) < 0 ||

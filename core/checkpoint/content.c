@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A list has, for each piece, its length (8 bytes, low byte first) with the highest bit
+ * set for a hole, and the name of its content unless it is one.
+ */
+#include "checkpoint/content.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+enum { LENGTH = 8, AVERAGE_BITS = 20 };
+#define HOLE (UINT64_C(1) << 63)
+
+/* ---- lists ---- */
+
+static void list_add(struct buf *list, uint64_t n, const struct content_sum *sum)
+{
+    uint8_t b[LENGTH];
+    for (int i = 0; i < LENGTH; i++)
+        b[i] = (uint8_t)((sum ? n : n | HOLE) >> (8 * i));
+    buf_add(list, b, sizeof(b));
+    if (sum)
+        buf_add(list, sum, sizeof(*sum));
+}
+
+/* Cuts the next piece off. Returns 1; 0 at the end; -1 if the list is damaged. */
+static int list_next(struct str *list, uint64_t *n, bool *hole, struct content_sum *sum)
+{
+    if (list->n == 0)
+        return 0;
+    if (list->n < LENGTH)
+        return -1;
+    *n = 0;
+    for (int i = 0; i < LENGTH; i++)
+        *n |= (uint64_t)(uint8_t)list->p[i] << (8 * i);
+    *hole = *n & HOLE;
+    *n &= ~HOLE;
+    *list = str_sub(*list, LENGTH, list->n);
+    if (*hole)
+        return 1;
+    if (list->n < SUM_SIZE)
+        return -1;
+    memcpy(sum, list->p, SUM_SIZE);
+    *list = str_sub(*list, SUM_SIZE, list->n);
+    return 1;
+}
+
+/* ---- where to cut ---- */
+
+struct gear {
+    uint64_t of[256];
+};
+
+/* SplitMix64: any table will do that is always the same. */
+static void gear_init(struct gear *g)
+{
+    uint64_t x = 0x6f642063686b7074;
+    for (int i = 0; i < 256; i++) {
+        uint64_t z = x += 0x9e3779b97f4a7c15;
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+        z = (z ^ z >> 27) * 0x94d049bb133111eb;
+        g->of[i] = z ^ z >> 31;
+    }
+}
+
+/* How many of these bytes make the next piece. last: no more follow. */
+static size_t cut(const struct gear *g, struct str s, bool last)
+{
+    uint64_t h = 0;
+    size_t most = s.n < CONTENT_MOST ? s.n : CONTENT_MOST;
+    for (size_t i = CONTENT_LEAST; i < most; i++) {
+        h = (h << 1) + g->of[(uint8_t)s.p[i]];
+        if (!(h >> (64 - AVERAGE_BITS)))
+            return i + 1;
+    }
+    return s.n >= CONTENT_MOST || last ? most : 0;
+}
+
+/* ---- in ---- */
+
+static int put_piece(struct store *s, struct str bytes, bool keep, struct buf *list,
+                     struct err *e)
+{
+    struct content_sum sum;
+    if (!keep)
+        sum_of(bytes, &sum);
+    else if (store_put(s, bytes, &sum, e) < 0)
+        return -1;
+    list_add(list, bytes.n, &sum);
+    return 0;
+}
+
+static int put_list(struct store *s, struct buf *list, bool keep, struct content_ref *out,
+                    struct err *e)
+{
+    out->kind = CONTENT_LIST;
+    if (buf_full(list))
+        return err_set(e, ERR_LIMIT, "a file has too many pieces");
+    if (keep)
+        return store_put(s, buf_str(list), &out->sum, e);
+    sum_of(buf_str(list), &out->sum);
+    return 0;
+}
+
+/* Reads more of [at, end) after what is in space, up to the largest piece. */
+static int fill(int fd, uint64_t *at, uint64_t end, struct buf *space, struct err *e)
+{
+    while (space->n < CONTENT_MOST && *at < end) {
+        size_t want = CONTENT_MOST - space->n;
+        if (want > end - *at)
+            want = (size_t)(end - *at);
+        char *p = buf_reserve(space, want);
+        ssize_t n = p ? pread(fd, p, want, (off_t)*at) : (errno = ENOMEM, -1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            err_sys(e, errno, "cannot read");
+        if (n <= 0)
+            return n < 0 ? 2 : 1;
+        buf_commit(space, (size_t)n);
+        *at += (uint64_t)n;
+    }
+    return 0;
+}
+
+/* Puts the pieces of [at, end), which has no holes. */
+static int put_range(struct store *s, const struct gear *g, int fd, uint64_t at,
+                     uint64_t end, bool keep, struct buf *space, struct buf *list,
+                     struct err *e)
+{
+    buf_reset(space);
+    for (;;) {
+        int rc = fill(fd, &at, end, space, e);
+        if (rc != 0)
+            return rc;
+        if (space->n == 0)
+            return 0;
+        size_t n = cut(g, buf_str(space), at == end);
+        if (put_piece(s, str_n(space->p, n), keep, list, e) < 0)
+            return -1;
+        buf_consume(space, n);
+    }
+}
+
+/* After lseek: the file system does not tell where holes are. */
+static bool knows_no_holes(void)
+{
+    return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
+}
+
+static int cannot_read(struct err *e)
+{
+    err_sys(e, errno, "cannot find the holes of the file");
+    return 2;
+}
+
+static int put_pieces(struct store *s, int fd, uint64_t size, bool holes, bool keep,
+                      struct buf *space, struct buf *list, struct err *e)
+{
+    struct gear g;
+    uint64_t at = 0;
+    gear_init(&g);
+    while (at < size) {
+        off_t data = holes ? lseek(fd, (off_t)at, SEEK_DATA) : (off_t)at;
+        if (data < 0 && knows_no_holes())
+            data = (off_t)at, holes = false;
+        else if (data < 0 && errno != ENXIO) /* no data follows */
+            return cannot_read(e);
+        uint64_t from = data < 0 || (uint64_t)data > size ? size : (uint64_t)data;
+        if (from > at)
+            list_add(list, from - at, NULL);
+        off_t end = holes && from < size ? lseek(fd, (off_t)from, SEEK_HOLE)
+                                         : (off_t)size;
+        if (end < 0 && errno != ENXIO && !knows_no_holes())
+            return cannot_read(e);
+        at = end < 0 || (uint64_t)end > size ? size : (uint64_t)end;
+        int rc = from < at ? put_range(s, &g, fd, from, at, keep, space, list, e) : 0;
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+int content_put_file(struct store *s, int fd, uint64_t size, bool holes, bool keep,
+                     struct buf *space, struct content_ref *out, struct err *e)
+{
+    struct buf list = BUF_INIT(STORE_OBJECT_MAX);
+    uint64_t at = 0;
+    int rc;
+    *out = (struct content_ref){CONTENT_EMPTY, {{0}}};
+    if (size == 0)
+        return 0;
+    buf_reset(space);
+    /* Blocks that are missing may be yet to be allocated, or compressed. */
+    if (holes) {
+        off_t hole = lseek(fd, 0, SEEK_HOLE);
+        if (hole < 0 && errno != ENXIO && !knows_no_holes())
+            return cannot_read(e);
+        holes = hole >= 0 && (uint64_t)hole < size;
+    }
+    if (size > CONTENT_WHOLE || holes) {
+        rc = put_pieces(s, fd, size, holes, keep, space, &list, e);
+        if (rc == 0)
+            rc = put_list(s, &list, keep, out, e);
+    } else {
+        rc = fill(fd, &at, size, space, e);
+        out->kind = CONTENT_ONE;
+        if (rc == 0 && !keep)
+            sum_of(buf_str(space), &out->sum);
+        else if (rc == 0)
+            rc = store_put(s, buf_str(space), &out->sum, e);
+    }
+    buf_release(&list);
+    return rc;
+}
+
+int content_put(struct store *s, struct str bytes, struct content_ref *out, struct err *e)
+{
+    struct buf list = BUF_INIT(STORE_OBJECT_MAX);
+    struct gear g;
+    int rc = 0;
+    *out = (struct content_ref){bytes.n ? CONTENT_ONE : CONTENT_EMPTY, {{0}}};
+    if (bytes.n <= CONTENT_WHOLE)
+        return bytes.n ? store_put(s, bytes, &out->sum, e) : 0;
+    gear_init(&g);
+    while (rc == 0 && bytes.n > 0) {
+        size_t n = cut(&g, bytes, true);
+        rc = put_piece(s, str_sub(bytes, 0, n), true, &list, e);
+        bytes = str_sub(bytes, n, bytes.n);
+    }
+    if (rc == 0)
+        rc = put_list(s, &list, true, out, e);
+    buf_release(&list);
+    return rc;
+}
+
+/* ---- out ---- */
+
+int content_each(struct store *s, const struct content_ref *c, content_fn *fn, void *arg,
+                 struct err *e)
+{
+    struct buf list = BUF_INIT(STORE_OBJECT_MAX), piece = store_space(s);
+    struct content_sum sum = c->sum;
+    uint64_t n;
+    bool hole = false;
+    int rc = 0, next = 0;
+    if (c->kind == CONTENT_ONE) {
+        rc = store_get(s, &sum, &piece, e);
+        if (rc == 0)
+            rc = fn(arg, buf_str(&piece), e);
+    } else if (c->kind == CONTENT_LIST) {
+        rc = store_get(s, &sum, &list, e);
+    }
+    struct str rest = buf_str(&list);
+    while (rc == 0 && (next = list_next(&rest, &n, &hole, &sum)) > 0) {
+        buf_reset(&piece);
+        if (!hole)
+            rc = store_get(s, &sum, &piece, e);
+        if (rc == 0)
+            rc = fn(arg, hole ? str_n(NULL, n) : buf_str(&piece), e);
+    }
+    if (next < 0)
+        rc = err_set(e, ERR_IO, "a list of pieces in the store is damaged");
+    store_space_back(s, &piece);
+    buf_release(&list);
+    return rc;
+}
+
+static int append(void *arg, struct str piece, struct err *e)
+{
+    struct buf *out = arg;
+    char *p = buf_reserve(out, piece.n);
+    if (!p)
+        return err_set(e, ERR_LIMIT, "a content is larger than %zu bytes", out->max);
+    if (piece.p)
+        memcpy(p, piece.p, piece.n);
+    else
+        memset(p, 0, piece.n);
+    buf_commit(out, piece.n);
+    return 0;
+}
+
+int content_get(struct store *s, const struct content_ref *c, struct buf *out,
+                struct err *e)
+{
+    if (c->kind == CONTENT_ONE)
+        return store_get(s, &c->sum, out, e);
+    return content_each(s, c, append, out, e);
+}
+
+int content_names(struct store *s, const struct content_ref *c,
+                  int (*fn)(void *arg, const struct content_sum *sum, struct err *e),
+                  void *arg, struct err *e)
+{
+    struct buf list = BUF_INIT(STORE_OBJECT_MAX);
+    struct content_sum sum = c->sum;
+    uint64_t n;
+    bool hole = false;
+    int rc = c->kind == CONTENT_EMPTY ? 0 : fn(arg, &sum, e), next = 0;
+    if (rc == 0 && c->kind == CONTENT_LIST)
+        rc = store_get(s, &sum, &list, e);
+    struct str rest = buf_str(&list);
+    while (rc == 0 && (next = list_next(&rest, &n, &hole, &sum)) > 0)
+        rc = hole ? 0 : fn(arg, &sum, e);
+    if (next < 0)
+        rc = err_set(e, ERR_IO, "a list of pieces in the store is damaged");
+    buf_release(&list);
+    return rc;
+}
+
+static int is_there(void *arg, const struct content_sum *sum, struct err *e)
+{
+    return store_has(arg, sum) ? 0 : err_set(e, ERR_NOTFOUND, "missing");
+}
+
+bool content_is_there(struct store *s, const struct content_ref *c)
+{
+    struct err e = ERR_INIT;
+    if (c->kind == CONTENT_ONE)
+        return store_has(s, &c->sum);
+    return content_names(s, c, is_there, s, &e) == 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums, contents and manifests: that all that goes in comes out, and damage is an error.
+ */
+#include "checkpoint/content.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/store.h"
+
+#include "t.h"
+
+#include <fcntl.h>
+
+static char bytes[6 << 20];
+
+static void fill(unsigned seed)
+{
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)((seed = seed * 1103515245 + 12345) >> 16);
+}
+
+TEST(sums_are_those_of_the_library)
+{
+    fill(1);
+    for (size_t n = 0; n < 300; n++) {
+        struct content_sum a, b;
+        sum_of(str_n(bytes + n % 7, n), &a);
+        sum_of_slowly(str_n(bytes + n % 7, n), &b);
+        CHECK(sum_eq(&a, &b));
+    }
+    struct content_sum a, b;
+    sum_of(str_n(bytes, sizeof(bytes)), &a);
+    sum_of_slowly(str_n(bytes, sizeof(bytes)), &b);
+    CHECK(sum_eq(&a, &b));
+}
+
+static struct store *open_store(bool write)
+{
+    static char path[300];
+    struct err e = ERR_INIT;
+    buf_fill(path, sizeof(path), "%s/store", t_dir());
+    struct store *s = store_open(path, write, &e);
+    if (!s)
+        T_FAIL("%s", e.text);
+    return s;
+}
+
+static void same(struct store *s, const struct content_ref *c, size_t n)
+{
+    struct err e = ERR_INIT;
+    struct buf out = BUF_INIT(sizeof(bytes));
+    CHECK_INT(content_get(s, c, &out, &e), 0);
+    CHECK_INT((long)out.n, (long)n);
+    CHECK(n == 0 || memcmp(out.p, bytes, n) == 0);
+    buf_release(&out);
+}
+
+TEST(contents_come_back)
+{
+    static const size_t sizes[] = {0, 1, 63, 64, 5000, 1 << 20, (1 << 20) + 1, 6 << 20};
+    struct content_ref c[8];
+    struct err e = ERR_INIT;
+    struct store *s = open_store(true);
+    fill(2);
+    for (int i = 0; i < 8; i++) {
+        CHECK_INT(content_put(s, str_n(bytes, sizes[i]), &c[i], &e), 0);
+        same(s, &c[i], sizes[i]);
+    }
+    CHECK_INT(store_commit(s, true, &e), 0);
+    store_close(s);
+    s = open_store(false);
+    for (int i = 0; i < 8; i++)
+        same(s, &c[i], sizes[i]);
+    store_close(s);
+}
+
+TEST(a_change_in_the_middle_adds_little)
+{
+    struct content_ref c;
+    struct err e = ERR_INIT;
+    struct store *s = open_store(true);
+    fill(3);
+    CHECK_INT(content_put(s, str_n(bytes, sizeof(bytes)), &c, &e), 0);
+    uint64_t before = store_added(s);
+    memset(bytes + sizeof(bytes) / 2, 0, 100);
+    CHECK_INT(content_put(s, str_n(bytes, sizeof(bytes)), &c, &e), 0);
+    CHECK(store_added(s) - before <= 2 * CONTENT_MOST);
+    CHECK(store_added(s) - before < before);
+    store_close(s);
+}
+
+TEST(what_is_not_committed_is_not_there)
+{
+    struct content_ref c;
+    struct err e = ERR_INIT;
+    struct store *s = open_store(true);
+    fill(4);
+    CHECK_INT(content_put(s, str_n(bytes, 5000), &c, &e), 0);
+    store_close(s);
+    s = open_store(false);
+    CHECK(!store_has(s, &c.sum));
+    store_close(s);
+}
+
+/* Each byte of the pack and of its index, one after the other. */
+TEST(damage_is_an_error_and_never_wrong_bytes)
+{
+    struct content_ref c;
+    struct err e = ERR_INIT;
+    struct store *s = open_store(true);
+    fill(5);
+    CHECK_INT(content_put(s, str_n(bytes, 300), &c, &e), 0);
+    CHECK_INT(store_commit(s, false, &e), 0);
+    store_close(s);
+    t_sh("cp -r store good");
+    for (int i = 0; i < 460; i += 3) {
+        t_sh("rm -rf store; cp -r good store; f=$(ls store/packs/*.%s); "
+             "n=$(stat -c %%s $f); [ %d -ge $n ] || printf '\\377\\000\\252' | "
+             "dd of=$f bs=1 seek=%d conv=notrunc status=none",
+             i % 2 ? "pack" : "index", i, i);
+        struct err why = ERR_INIT;
+        struct buf out = BUF_INIT(1 << 20);
+        s = open_store(false);
+        if (content_get(s, &c, &out, &why) == 0)
+            CHECK(out.n == 300 && memcmp(out.p, bytes, 300) == 0);
+        buf_release(&out);
+        store_close(s);
+    }
+}
+
+TEST(entries_come_back)
+{
+    struct buf b = BUF_INIT(1 << 16);
+    struct file_node x = {.name = STR("a\n\xff"),
+                          .type = ENTRY_FILE,
+                          .gap = GAP_CHANGING,
+                          .racy = true,
+                          .shared = true,
+                          .mode = 04755,
+                          .uid = 4294967294u,
+                          .gid = 7,
+                          .mtime = {-5, 999999999},
+                          .ctime = {1LL << 40, 1},
+                          .dev = 9,
+                          .ino = UINT64_MAX,
+                          .size = 1ULL << 62,
+                          .content = {CONTENT_LIST, {{1, 2, 3}}},
+                          .xattrs = STR("xyz")};
+    struct file_node y;
+    entry_write(&b, &x);
+    struct str rest = buf_str(&b);
+    CHECK_INT(entry_read(&rest, &y, NULL), 1);
+    CHECK_INT((long)rest.n, 0);
+    CHECK(str_eq(x.name, y.name) && x.gap == y.gap && y.racy && y.shared);
+    CHECK_INT((int)entry_differs(&x, &y), 0);
+    CHECK(x.ino == y.ino && x.dev == y.dev && moment_eq(x.ctime, y.ctime));
+    for (size_t n = 0; n < b.n; n++) {
+        rest = str_n(b.p, n);
+        CHECK(entry_read(&rest, &y, NULL) <= 0);
+    }
+    buf_release(&b);
+}
+
+T_MAIN
