@@ -27,7 +27,8 @@ enum {
  */
 static bool is_kept(const char *name)
 {
-    return strcmp(name, "events") == 0 || strcmp(name, "v1") == 0 ||
+    return strcmp(name, "events") == 0 || strcmp(name, "checkpoints") == 0 ||
+           strcmp(name, "v1") == 0 ||
            strcmp(name, SOCKPATH_RECORD) == 0;
 }
 

@@ -22,6 +22,7 @@
 #include "base/member.h"
 #include "base/param.h"
 #include "engine/engine.h"
+#include "engine/gate.h"
 #include "setup/sandbox.h"
 
 enum {
@@ -139,6 +140,7 @@ struct action {
     bool repeats; /* its observation is in the log already */
     bool placed;  /* its directory is stored (action_place) */
     bool noting;  /* it has a file of notes (action_note) */
+    struct gate_wait gate; /* before it begins */
     /* The command that runs in its session, for readers of its output. */
     bool running;
     char command[LIMIT_ID + 1];

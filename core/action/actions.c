@@ -2,6 +2,7 @@
 /* The table of kinds, and the life of an action: its turn, its end, its restart. */
 #include "action/until.h"
 
+#include "action/checkpoint.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
@@ -122,28 +123,31 @@ struct action *actions_find(const struct actions *all, uint64_t id)
 /* ---- its turn ---- */
 
 /*
- * Returns the action that is in turn in the same session and has begun; NULL if there is
- * none.
+ * Returns the action that is in turn in the same session and has begun, or waits at the
+ * gate only; NULL if there is none.
  */
 static struct action *ahead(const struct action *a)
 {
+    bool older = true;
     for (struct action *b = NULL; (b = actions_next(a->all, b));) {
-        if (b->in_turn && b->begun && strcmp(a->session, b->session) == 0)
+        older = older && b != a;
+        if (b->in_turn && (b->begun || (older && gate_waits(&b->gate))) &&
+            strcmp(a->session, b->session) == 0)
             return b;
     }
     return NULL;
 }
 
-static bool may_begin(const struct action *a)
+static bool may_begin(struct action *a)
 {
     if (a->kind->at_once)
         return true;
     if (!sandbox_ready(a->all->en->sandbox))
         return false;
     struct action *b = a->in_turn ? ahead(a) : NULL;
-    if (b && b->kind->yield)
+    if (b && b->begun && b->kind->yield)
         b->kind->yield(b, a);
-    return !b || !ahead(a);
+    return (!b || !ahead(a)) && checkpoint_lets(a);
 }
 
 static void begin(struct action *a)
@@ -247,6 +251,8 @@ void action_end_as(struct action *a, const struct action_result *r)
     BUG_ON(list_empty(&a->node)); /* once for each action */
     list_del(&a->node);
     list_del(&a->turn);
+    gate_leave(&a->gate);
+    checkpoint_ended(all);
     if (group_hold_end(a, r))
         return;
     if (a->id && !a->repeats)

@@ -16,6 +16,7 @@
  *   files.c     actions on files       skill.c   skills
  *   until.c     run with `until`       trail.c   commands that go on after it
  *   wait.c      waits for what runs in a session
+ *   checkpoint.c  checkpoints of files, also before actions
  *   page.c      pages of the web, in the session's browser
  *   control.c   asks a person to take a terminal or browser
  *   process.c   processes outside of sessions
@@ -78,6 +79,7 @@ struct actions {
     struct session_watch watch;
     bool terse;       /* --log-commands none: only length and sum of commands */
     struct task turn; /* begins actions whose turn it is */
+    struct checkpoints *checkpoints; /* owned; checkpoint.c */
     void *foreign;    /* actions_foreign */
     struct sandbox_wait ready;
     struct map places; /* directories from the previous worker, owned, by key */

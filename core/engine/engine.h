@@ -15,6 +15,7 @@
 
 struct actions;
 struct edits;
+struct gate;
 struct session_watch;
 struct sandbox;
 struct screens;
@@ -36,6 +37,7 @@ struct engine {
     char cache_dir[192];               /* --cache-dir; "": none */
     struct plugins *plugins;           /* owned; NULL: none */
     const struct session_watch *watch; /* borrowed (shell/session.h); NULL: none */
+    struct gate *gate;                 /* borrowed (engine/gate.h); NULL: none */
     struct sandbox *sandbox;           /* owned; setup/sandbox.h */
     struct spares *spares;             /* owned; shell/spare.h */
     struct actions *actions;           /* owned; action/action.h */

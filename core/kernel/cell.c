@@ -67,6 +67,7 @@ static void cell_over(struct cell *c, struct cell_result *r)
     r->duration_ms = c->call.begun_ms ? clock_wall_ms() - c->call.begun_ms : 0;
     ASSERT(!list_empty(&c->call.node)); /* on_done is called once */
     timer_stop(&c->call.limit);
+    gate_leave(&c->gate);
     task_cancel(&c->start);
     if (rec && ran && rec->to == 0) {
         rec->to = c->reader.op ? c->reader.at : rec->from;
@@ -471,6 +472,7 @@ void cell_drop(struct cell *c)
         return;
     }
     line_reader_close(&c->reader);
+    gate_leave(&c->gate);
     task_cancel(&c->start);
     list_del(&c->call.node);
     loop_bury(c->k->host.en->loop, c, bury_cell);

@@ -46,6 +46,22 @@ static struct kernel *kernel_of(struct companion *c)
     return container_of(c, struct kernel, host);
 }
 
+static void on_gate(struct gate_wait *w)
+{
+    companion_turn_later(&container_of(w, struct cell, gate)->k->host);
+}
+
+/* Questions change nothing. */
+static bool passes_gate(struct kernel *k, struct cell *c)
+{
+    const struct gate_ask q = {
+        .kind = GATE_CELL, .id = c->call.id, .text = buf_str(&c->code)};
+    if (c->question)
+        return true;
+    c->gate.go = on_gate;
+    return gate_lets(k->host.en, &c->gate, &q);
+}
+
 static void on_turn(struct companion *host)
 {
     struct kernel *k = kernel_of(host);
@@ -62,6 +78,8 @@ static void on_turn(struct companion *host)
         companion_send(host, STR("{\"host\":\"restart\"}\n"));
     }
     if (k->state != KERNEL_READY)
+        return;
+    if (!passes_gate(k, c))
         return;
     if (k->fresh)
         c = cell_before(k, c);

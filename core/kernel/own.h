@@ -62,6 +62,7 @@ struct cell {
     int64_t count;
     uint64_t to;        /* CALL_REPLAYED: where it ended */
     struct json *asked; /* header of the open input_request */
+    struct gate_wait gate; /* before it is sent */
     struct task start;
     struct line_reader reader;
 };

@@ -89,6 +89,7 @@ static void op_leave(struct op *op)
     timer_stop(&op->hard);
     timer_stop(&op->idle);
     task_cancel(&op->pump);
+    gate_leave(&op->gate);
     op->done = true;
     flow(op);
     loop_bury(loop_of(op), op, op_free);

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/limits.h"
+#include "engine/gate.h"
 #include "io/loop.h"
 #include "os/look.h"
 #include "term/term.h"
@@ -130,6 +131,7 @@ struct op {
     uint64_t cursor_err;
     struct term *term;  /* owned; if text is set, else NULL */
     struct term *term_err; /* owned; the same for a process's error output */
+    struct gate_wait gate; /* before its command is typed */
     struct timer hard, idle;
     struct task pump;
     struct op_result r;

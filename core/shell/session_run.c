@@ -115,6 +115,24 @@ static bool answer_done(struct session *s, struct op *op)
     return true;
 }
 
+static void on_gate(struct gate_wait *w)
+{
+    session_next(container_of(w, struct op, gate)->session);
+}
+
+/* May the command begin? Not asked for the server's own, and for repeated ones. */
+static bool passes_gate(struct session *s, struct op *op)
+{
+    const struct gate_ask q = {.kind = GATE_COMMAND,
+                               .id = op->id,
+                               .text = buf_str(&op->command),
+                               .session = str_of(s->name)};
+    if (op->own || session_answer(s, op->id))
+        return true;
+    op->gate.go = on_gate;
+    return gate_lets(s->en, &op->gate, &q);
+}
+
 void session_next(struct session *s)
 {
     if (s->state == SESSION_IDLE)
@@ -126,6 +144,8 @@ void session_next(struct session *s)
             session_sync_prompt(s);
             return;
         }
+        if (!passes_gate(s, op))
+            return;
         list_del(&op->node);
         op->queued = false;
         if (!answer_done(s, op)) /* repeated while its command was ending */

@@ -268,7 +268,7 @@ static const struct verb {
     {"browse", local_browse, true},    {"browsers", local_browsers, false},
     {"browser", local_browser, false}, {"events", local_events, false},
     {"skill", local_skill, false},     {"keys", do_keys, false},
-    {"mcp", local_mcp, false},
+    {"mcp", local_mcp, false},         {"checkpoint", local_checkpoint, false},
 };
 
 #define COUNT(names) (sizeof(names) / sizeof((names)[0]))
@@ -337,10 +337,21 @@ static void on_set_up(struct plugins_wait *w)
     task_defer(c->en->loop, &c->resume); /* for the frames of input after the request */
 }
 
+static void on_gate(struct gate_wait *w)
+{
+    struct conn *c = container_of(w, struct conn, gate);
+    struct json *q = c->held;
+    struct err e = ERR_INIT;
+    c->held = NULL;
+    answer(c, q, &e);
+    task_defer(c->en->loop, &c->resume);
+}
+
 static void drop_held(struct conn *c)
 {
     timer_stop(&c->held_long);
     plugins_unwait(&c->setup);
+    gate_leave(&c->gate);
     json_free(c->held);
     c->held = NULL;
 }
@@ -389,6 +400,24 @@ static bool must_wait(struct conn *c, const struct json *q, const struct verb *v
            !(session && session_find(c->en, json_str(q, "session", "main")));
 }
 
+/* May a process or a skill begin? What a session or a kernel runs asks by itself. */
+static bool passes_gate(struct conn *c, const struct json *q, const struct verb *v)
+{
+    struct buf words = BUF_INIT(LIMIT_COMMAND_MAX);
+    struct gate_ask ask = {.kind = v->run == local_new ? GATE_COMMAND : GATE_FILES,
+                           .id = json_str(q, "id", "").p};
+    if ((v->run != local_new || process_by_call(c->en, ask.id)) && v->run != local_skill)
+        return true;
+    local_put_words(&words, q);
+    ask.text = buf_str(&words);
+    c->gate.go = on_gate;
+    bool passed = gate_lets(c->en, &c->gate, &ask);
+    buf_release(&words);
+    if (passed)
+        c->gate.passed = false; /* for the next request of the connection */
+    return passed;
+}
+
 /* Takes q. If it is NULL, e is set. */
 static void answer(struct conn *c, struct json *q, struct err *e)
 {
@@ -407,6 +436,10 @@ static void answer(struct conn *c, struct json *q, struct err *e)
         const struct verb *v = verb_of(name);
         if (v && must_wait(c, q, v)) {
             hold_request(c, q);
+            return;
+        }
+        if (v && !passes_gate(c, q, v)) {
+            c->held = q;
             return;
         }
         r = v ? v->run(c, q, e)
@@ -503,6 +536,8 @@ static void cancel(struct conn *c)
     } else if (c->cell) {
         local_cell_drop(c);
         local_send_result(c, local_ok());
+    } else if (c->checkpoint) {
+        local_checkpoint_drop(c);
     } else if (c->skill) {
         local_skill_drop(c);
         local_send_result(c, local_ok());
@@ -620,6 +655,8 @@ static void on_end(struct stream *st, int errnum)
     local_on_cancel(c, NULL);
     if (c->cell)
         local_cell_drop(c);
+    else if (c->checkpoint)
+        local_checkpoint_drop(c);
     else if (c->skill)
         local_skill_drop(c);
     else if (c->mcp)

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "engine/gate.h"
 #include "eventlog/eventlog.h"
 #include "front/front.h"
 #include "front/local/act.h"
@@ -38,6 +39,7 @@ struct local {
 
 struct cell_call;
 struct skill_ask;
+struct checkpoint_ask;
 struct browse_ask;
 struct kill_ask;
 struct mcp_link;
@@ -50,6 +52,7 @@ struct conn {
     struct op *op;             /* borrowed; the request in flight */
     struct cell_call *cell;    /* owned; the same for a cell */
     struct skill_ask *skill;   /* owned; the same for a skill */
+    struct checkpoint_ask *checkpoint; /* owned; the same for a checkpoint */
     struct browse_ask *browse; /* owned; the same for a browser */
     struct mcp_link *mcp;      /* borrowed; the same for MCP */
     struct session *attached;
@@ -69,8 +72,9 @@ struct conn {
     struct task resume; /* reads frames that had to wait */
     struct json *notes; /* owned; for the result */
     struct json *gaps;  /* owned */
-    struct json *held;  /* owned; a request that waits for the plugins */
+    struct json *held;  /* owned; a request that waits for the plugins, or at the gate */
     struct plugins_wait setup;
+    struct gate_wait gate;
     struct timer held_long;     /* the time limit of `held` */
     int64_t held_at, waited_ms; /* since when; how much of the limit has passed */
     struct event_cursor cursor; /* of a request for events */
@@ -148,6 +152,13 @@ void local_mcp_input(struct conn *c, struct str payload);
 void local_mcp_room(struct conn *c);
 /* end: the client's input has ended. */
 void local_mcp_drop(struct conn *c, bool end);
+
+/* session.c: the words of the process that q asks for, as if for a shell. */
+void local_put_words(struct buf *out, const struct json *q);
+
+/* checkpoint.c */
+local_verb local_checkpoint;
+void local_checkpoint_drop(struct conn *c);
 
 /* skill.c */
 local_verb local_skill;

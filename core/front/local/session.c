@@ -434,17 +434,24 @@ int local_wait(struct conn *c, const struct json *q, struct err *e)
     return 0;
 }
 
+void local_put_words(struct buf *out, const struct json *q)
+{
+    const struct json *v = json_first(json_get(q, "argv"));
+    for (; v; v = json_next(v))
+        buf_addf(out, "%s%.*s", out->n ? " " : "", STR_ARG(json_str_value(v, "")));
+    if (!out->n)
+        buf_adds(out, json_str(q, "command", ""));
+}
+
 static void open_new(struct conn *c, const struct json *q)
 {
     static const char *const names[] = {"name", "cwd", "user", "stdin", NULL};
-    struct json *args = json_object(), *argv = json_get(q, "argv");
+    struct json *args = json_object();
     struct buf words = BUF_INIT(LIMIT_COMMAND_MAX);
     local_put(args, q, names);
     local_put_env(args, q);
-    for (struct json *v = json_first(argv); v; v = json_next(v))
-        buf_addf(&words, "%s%.*s", words.n ? " " : "", STR_ARG(json_str_value(v, "")));
-    outside_put_text(c->en->actions, args, "command",
-                     words.n ? buf_str(&words) : json_str(q, "command", ""));
+    local_put_words(&words, q);
+    outside_put_text(c->en->actions, args, "command", buf_str(&words));
     buf_release(&words);
     local_open(c, "process", q, "main", args);
 }

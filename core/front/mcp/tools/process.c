@@ -58,6 +58,7 @@ static const struct param_list takes = {
 struct proc_call {
     struct tool_call *c; /* the owner of this */
     struct sandbox_wait ready;
+    struct gate_wait gate;
     bool awaits;   /* the sandbox */
     struct op *op; /* borrowed from the process; NULL: no wait */
     char name[LIMIT_ID + 1];
@@ -74,6 +75,7 @@ static void proc_free(struct tool_call *c)
     struct proc_call *p = c->own;
     if (p->awaits)
         list_del(&p->ready.node);
+    gate_leave(&p->gate);
     if (p->op)
         op_drop(p->op);
     buf_release(&p->text);
@@ -337,12 +339,10 @@ static struct process *named(struct proc_call *p, struct err *e)
     return x;
 }
 
-static void on_ready(struct sandbox_wait *w)
+static void go(struct proc_call *p)
 {
-    struct proc_call *p = container_of(w, struct proc_call, ready);
     struct tool_call *c = p->c;
     struct err e = ERR_INIT;
-    p->awaits = false;
     struct process *x = json_has(c->args, "command") ? begin(p, &e) : named(p, &e);
     if (!x) {
         fail(c, &e);
@@ -363,6 +363,25 @@ static void on_ready(struct sandbox_wait *w)
     }
     c->action = action;
     wait_for(p, x);
+}
+
+static void on_gate(struct gate_wait *w) { go(container_of(w, struct proc_call, gate)); }
+
+static void on_ready(struct sandbox_wait *w)
+{
+    struct proc_call *p = container_of(w, struct proc_call, ready);
+    struct tool_call *c = p->c;
+    char id[ACTION_KEY + 24];
+    const struct gate_ask q = {.kind = GATE_COMMAND,
+                               .id = id,
+                               .text = json_str(c->args, "command", ""),
+                               .session = STR("main")};
+    p->awaits = false;
+    p->gate.go = on_gate;
+    snprintf(id, sizeof(id), "mcp:%s:0", c->key);
+    if (!json_has(c->args, "command") || process_by_call(c->en, id) ||
+        gate_lets(c->en, &p->gate, &q))
+        go(p);
 }
 
 static void start(struct tool_call *c)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checkpoints over the local socket: {"do": "checkpoint", "verb": KIND, "args": {…}}
+ * submits that action, and its result is the answer. A client that goes leaves the action
+ * alone.
+ */
+#include "front/local/own.h"
+
+#include "action/log.h"
+#include "base/limits.h"
+#include "base/xalloc.h"
+
+#include <stdlib.h>
+
+struct checkpoint_ask {
+    struct conn *c;
+    struct action_watch watch;
+    uint64_t id;
+};
+
+void local_checkpoint_drop(struct conn *c)
+{
+    actions_unwatch(&c->checkpoint->watch);
+    free(c->checkpoint);
+    c->checkpoint = NULL;
+}
+
+static void answer(struct conn *c, uint64_t end, const struct err *lost)
+{
+    struct err e = ERR_INIT;
+    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct json *j = end && actions_line(c->en->actions, end, &line) == 0
+                         ? json_parse(buf_str(&line), &e)
+                         : NULL;
+    struct json *extras = json_get(j, "extras");
+    struct str content = json_str(j, "content", "");
+    local_checkpoint_drop(c);
+    if (!j || str_eq(json_str(j, "observation", ""), STR("error"))) {
+        if (j)
+            err_set(&e, err_from_name(json_str(extras, "code", "INTERNAL").p), "%.*s",
+                    content.n > 500 ? 500 : (int)content.n, content.p);
+        else if (lost && lost->code)
+            e = *lost;
+        else
+            err_set(&e, ERR_GONE, "the result is not in the log any more");
+        local_send_error(c, &e);
+    } else {
+        struct json *r = local_ok();
+        json_put(r, "result", json_take(j, "extras"));
+        local_send_result(c, r);
+    }
+    json_free(j);
+    buf_release(&line);
+}
+
+static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
+                     const struct err *e)
+{
+    struct checkpoint_ask *a = container_of(w, struct checkpoint_ask, watch);
+    if (cause == a->id)
+        answer(a->c, end, e);
+}
+
+static bool is_verb(struct str verb)
+{
+    static const char *const verbs[] = {"checkpoint", "checkpoints", "changes",
+                                        "rollback", "checkpoint_drop"};
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+        if (str_eq(verb, str_of(verbs[i])))
+            return true;
+    return false;
+}
+
+int local_checkpoint(struct conn *c, const struct json *q, struct err *e)
+{
+    struct str verb = json_str(q, "verb", ""), id = json_str(q, "id", "");
+    const struct json *args = json_get(q, "args");
+    if (!is_verb(verb))
+        return err_set(e, ERR_INVALID, "checkpoint needs the verb of an action");
+    struct json *m = json_object();
+    json_put_str(m, "action", verb);
+    json_put(m, "args", args ? json_copy(args) : json_object());
+    if (id.n)
+        json_put_str(m, "client_id", id);
+    struct checkpoint_ask *a = xnew(struct checkpoint_ask);
+    struct action_taken taken;
+    a->c = c;
+    a->watch.ended = on_ended;
+    c->checkpoint = a;
+    if (actions_do(c->en->actions, m, "od checkpoint", &taken, e) < 0) {
+        local_checkpoint_drop(c);
+        return -1;
+    }
+    a->id = taken.id;
+    if (taken.end)
+        answer(c, taken.end == taken.id ? 0 : taken.end, NULL);
+    else
+        actions_watch(c->en->actions, &a->watch);
+    return 0;
+}
