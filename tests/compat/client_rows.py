@@ -309,7 +309,14 @@ def calls(box, folder):
         ("move", lambda: shell.move("up2", "up3"), None),
         ("list", lambda: [f.path for f in shell.list()], ["d", "once", "up", "up3"]),
         ("remove", lambda: shell.remove("up3"), None),
+        ("checkpoint", lambda: shell.checkpoint("here"), 1),
         ("write", lambda: shell.write("w", "w"), None),
+        ("changes", lambda: [(c["change"], os.path.basename(c["path"]))
+                             for c in shell.changes(1)["changes"]
+                             if c["kind"] == "file"], [("added", "w")]),
+        ("rollback", lambda: [c["change"] for c in shell.rollback(1)["changes"]
+                              if c["kind"] == "file"], ["removed"]),
+        ("write after that", lambda: shell.write("w", "w"), None),
         ("read", lambda: shell.read("w"), b"w"),
         ("browse", lambda: shell.browse(f"file://{folder}/w").text.count("Current URL"), 1),
         ("events", read_events, list(range(1, 21))),

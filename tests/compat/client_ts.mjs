@@ -169,6 +169,11 @@ await row('a lost connection in every call', async (client) => {
         'move': [() => shell.move('up2', 'up3'), undefined],
         'list': [async () => (await shell.list()).map((f) => f.path), ['d', 'once', 'up', 'up3']],
         'remove': [() => shell.remove('up3'), undefined],
+        'checkpoint': [() => shell.checkpoint('here'), 1],
+        'mkdir after it': [() => shell.mkdir('new'), undefined],
+        'changes': [async () => (await shell.changes(1)).changes
+            .filter((c) => c.kind === 'folder' && c.change === 'added').length, 1],
+        'rollback': [async () => (await shell.rollback(1)).safety, 2],
         'events': [async () => (await collect(box.events(0), 20)).map((e) => e.id),
             Array.from({ length: 20 }, (_, i) => i + 1)],
         'alive': [() => box.alive(), true],

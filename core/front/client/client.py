@@ -1425,6 +1425,26 @@ class AsyncSession:
     async def remove(self, path: str, *, recursive: bool = False) -> None:
         await self._act("remove", {**_named("path", path), "recursive": recursive})
 
+    async def checkpoint(self, label: str = "", *, dir: Optional[str] = None,
+                         pin: bool = False) -> int:
+        """Keeps what all files of the directory are; returns the checkpoint's number."""
+        args: Json = {"label": label, "pin": pin, **({"dir": dir} if dir else {})}
+        return _want(_want(await self._act("checkpoint", args), "extras", dict), "id", int)
+
+    async def changes(self, since: Optional[int] = None, *, diff: bool = False,
+                      paths: Optional[List[str]] = None) -> Json:
+        """What changed since a checkpoint (the newest): {"changes": [{"path", …}], …}."""
+        args: Json = {"diff": diff, **({"from": since} if since else {}),
+                      **({"paths": paths} if paths else {})}
+        return _want(await self._act("changes", args), "extras", dict)
+
+    async def rollback(self, to: int, *, paths: Optional[List[str]] = None,
+                       dry_run: bool = False) -> Json:
+        """Makes files what they were in a checkpoint. "safety" of the result is the
+        checkpoint of what they were before."""
+        args: Json = {"to": to, "dry_run": dry_run, **({"paths": paths} if paths else {})}
+        return _want(await self._act("rollback", args), "extras", dict)
+
     async def move(self, source: str, target: str, *, overwrite: bool = False) -> None:
         await self._act("move", {**_named("from", source), **_named("to", target),
                                  "overwrite": overwrite})
@@ -1841,6 +1861,22 @@ class Session:
     def remove(self, path: str, *, recursive: bool = False) -> None:
         """Removes a file, a link or an empty folder; recursive: with what is in it."""
         _finish(self._a.remove(path, recursive=recursive))
+
+    def checkpoint(self, label: str = "", *, dir: Optional[str] = None,
+                   pin: bool = False) -> int:
+        """Keeps what all files of the directory are; returns the checkpoint's number."""
+        return _finish(self._a.checkpoint(label, dir=dir, pin=pin))
+
+    def changes(self, since: Optional[int] = None, *, diff: bool = False,
+                paths: Optional[List[str]] = None) -> Json:
+        """What changed since a checkpoint (the newest): {"changes": [{"path", …}], …}."""
+        return _finish(self._a.changes(since, diff=diff, paths=paths))
+
+    def rollback(self, to: int, *, paths: Optional[List[str]] = None,
+                 dry_run: bool = False) -> Json:
+        """Makes files what they were in a checkpoint. "safety" of the result is the
+        checkpoint of what they were before."""
+        return _finish(self._a.rollback(to, paths=paths, dry_run=dry_run))
 
     def move(self, source: str, target: str, *, overwrite: bool = False) -> None:
         """Renames a file or folder; target is the new name itself."""

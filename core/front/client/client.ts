@@ -1002,6 +1002,24 @@ export class Session {
         await this.act("remove", { path, recursive });
     }
 
+    /** Keeps what all files of the directory are; returns the checkpoint's number. */
+    async checkpoint(label = "", dir?: string): Promise<number> {
+        const made = await this.act("checkpoint", { label, ...dir !== undefined && { dir } });
+        return integer(object(made, "extras"), "id");
+    }
+
+    /** What changed since a checkpoint (the newest): {changes: [{path, …}], …}. */
+    async changes(from?: number, diff = false): Promise<Json> {
+        const args = { diff, ...from !== undefined && { from } };
+        return object(await this.act("changes", args), "extras");
+    }
+
+    /** Makes files what they were; `safety` of the result is what they were before. */
+    async rollback(to: number, paths?: string[], dry_run = false): Promise<Json> {
+        const args = { to, dry_run, ...paths !== undefined && { paths } };
+        return object(await this.act("rollback", args), "extras");
+    }
+
     async move(from: string, to: string, overwrite = false): Promise<void> {
         await this.act("move", { from, to, overwrite });
     }

@@ -67,8 +67,9 @@ struct events *events_open(struct engine *en, struct access *access, struct fron
         .access = access,
         .front = events_bare_front,
         .files = events_bare_files,
+        .checkpoints = events_bare_checkpoints,
         .watch = {.started = on_started, .ended = on_ended, .trailed = on_trailed}};
-    ev->front.arg = ev->files.arg = ev;
+    ev->front.arg = ev->files.arg = ev->checkpoints.arg = ev;
     list_init(&ev->links);
     list_init(&ev->readers);
     list_init(&ev->waits);
@@ -88,6 +89,11 @@ const struct http_front *events_front(const struct events *ev)
 const struct http_front *events_files_front(const struct events *ev)
 {
     return ev ? &ev->files : &events_bare_files;
+}
+
+const struct http_front *events_checkpoints_front(const struct events *ev)
+{
+    return ev ? &ev->checkpoints : &events_bare_checkpoints;
 }
 
 void events_close(struct events *ev)

@@ -34,6 +34,7 @@ struct events *events_open(struct engine *en, struct access *access,
 const struct http_front *events_front(const struct events *ev);
 /* The same for the routes of files and skills (FILES.md). */
 const struct http_front *events_files_front(const struct events *ev);
+const struct http_front *events_checkpoints_front(const struct events *ev);
 /* Closes the links, because this worker ends. */
 void events_close(struct events *ev);
 

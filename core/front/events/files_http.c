@@ -71,10 +71,7 @@ static int put_query(struct req *r, struct json *args, const char *name)
     return got < 0 ? refuse_query(r, name) : 0;
 }
 
-/*
- * Returns the arguments with these n names in the query; NULL if the request was refused.
- */
-static struct json *named_args(struct req *r, const char *const names[], size_t n)
+struct json *events_http_query(struct req *r, const char *const names[], size_t n)
 {
     struct json *args = json_object();
     for (size_t i = 0; i < n; i++) {
@@ -93,7 +90,7 @@ static struct json *query_args(struct req *r)
                                         "to_base64", "format",      "recursive",
                                         "follow",    "limit",       "cursor",
                                         "overwrite", "max_bytes",   "max_files"};
-    return named_args(r, names, sizeof(names) / sizeof(names[0]));
+    return events_http_query(r, names, sizeof(names) / sizeof(names[0]));
 }
 
 /* Writes the session that the query names. Returns -1 if the request was refused. */
@@ -108,8 +105,7 @@ static int session_of(struct req *r, char out[ACTION_SESSION_MAX + 1])
     return got < 0 ? refuse_query(r, "session") : 0;
 }
 
-/* Returns the body as an object, {} if there is none; NULL if the request was refused. */
-static struct json *body_of(struct req *r)
+struct json *events_http_body(struct req *r)
 {
     struct err e = ERR_INIT;
     struct json *j = req_body(r).n ? json_parse(req_body(r), &e) : json_object();
@@ -124,7 +120,8 @@ static struct json *body_of(struct req *r)
 
 /* ---- actions ---- */
 
-static void act(struct req *r, const char *action, struct json *take_args, bool wait)
+void events_http_verb(struct req *r, const char *action, struct json *take_args,
+                      bool wait)
 {
     char session[ACTION_SESSION_MAX + 1];
     if (session_of(r, session) < 0) {
@@ -146,24 +143,24 @@ static void post_file(struct req *r)
     engine_touch(ev->en);
     if (!fileact_known(verb)) {
         events_http_fail(r, 404, "there is no such action; see FILES.md");
-    } else if ((args = body_of(r))) {
+    } else if ((args = events_http_body(r))) {
         char name[16] = "";
         memcpy(name, verb.p, verb.n);
-        act(r, name, args, strcmp(name, "watch") != 0);
+        events_http_verb(r, name, args, strcmp(name, "watch") != 0);
     }
 }
 
 static void post_skill(struct req *r)
 {
     struct events *ev = req_arg(r);
-    struct json *args = body_of(r), *own;
+    struct json *args = events_http_body(r), *own;
     engine_touch(ev->en);
     if (!args)
         return;
     own = json_object();
     json_put_str(own, "name", req_param(r, "name"));
     json_put(own, "args", args);
-    act(r, "skill", own, true);
+    events_http_verb(r, "skill", own, true);
 }
 
 static void get_skills(struct req *r)
@@ -471,7 +468,7 @@ static void get_watch(struct req *r)
 {
     static const char *const names[] = {"path", "path_base64", "recursive"};
     struct events *ev = req_arg(r);
-    struct json *args = named_args(r, names, 3), *folders = NULL;
+    struct json *args = events_http_query(r, names, 3), *folders = NULL;
     struct buf b = BUF_INIT(QUERY_MAX);
     struct err e = {.code = ERR_LIMIT};
     int got = args ? req_query(r, "folders", &b) : 0;
@@ -522,7 +519,7 @@ static void put_range(struct req *r, struct json *args)
 static void get_content(struct req *r)
 {
     static const char *const names[] = {"path", "path_base64"};
-    struct json *args = named_args(r, names, 2);
+    struct json *args = events_http_query(r, names, 2);
     if (!args)
         return;
     put_range(r, args);
@@ -533,7 +530,7 @@ static void get_content(struct req *r)
 static void get_upload(struct req *r)
 {
     static const char *const names[] = {"path", "path_base64", "name", "token"};
-    transfer(r, "received", named_args(r, names, 4), false, NULL);
+    transfer(r, "received", events_http_query(r, names, 4), false, NULL);
 }
 
 /* Adds the mode, octal as in ls and chmod. Returns -1 if the request was refused. */
@@ -574,7 +571,7 @@ static void put_content(struct req *r)
 {
     static const char *const names[] = {"path", "path_base64", "name",
                                         "size", "token",       "offset"};
-    struct json *args = named_args(r, names, sizeof(names) / sizeof(names[0]));
+    struct json *args = events_http_query(r, names, sizeof(names) / sizeof(names[0]));
     if (args && put_mode(r, args) < 0) {
         json_free(args);
         return;

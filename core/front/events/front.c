@@ -12,7 +12,10 @@ static void *open_events(struct fronts *all, const struct json *options)
 
 static const struct http_front *http(const void *f, unsigned i)
 {
-    return i == 0 ? events_front(f) : i == 1 ? events_files_front(f) : NULL;
+    return i == 0   ? events_front(f)
+           : i == 1 ? events_files_front(f)
+           : i == 2 ? events_checkpoints_front(f)
+                    : NULL;
 }
 
 static void close_events(void *f, bool another)

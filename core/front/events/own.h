@@ -39,7 +39,7 @@ struct events {
     struct actions *actions; /* the engine's */
     struct fronts *fronts;   /* borrowed */
     struct access *access;
-    struct http_front front, files;
+    struct http_front front, files, checkpoints;
     struct action_watch watch;
     struct list links;   /* struct events_link */
     struct list readers; /* struct events_reader: those that have acknowledged */
@@ -127,7 +127,8 @@ void flows_join(struct events_link *k);
 /* ---- http.c ---- */
 
 /* The routes without an arg. */
-extern const struct http_front events_bare_front, events_bare_files;
+extern const struct http_front events_bare_front, events_bare_files,
+    events_bare_checkpoints;
 void events_http_fail(struct req *r, int status, const char *text);
 /* Answers with the error as JSON, with the status of its code. */
 void events_http_refuse(struct req *r, const struct err *e);
@@ -138,6 +139,17 @@ void events_http_refuse(struct req *r, const struct err *e);
  */
 void events_http_act(struct events *ev, struct req *r, struct json *take, bool wait);
 void events_metrics(struct req *r);
+
+/* ---- files_http.c, also for checkpoints_http.c ---- */
+
+/* Returns the arguments with these n names in the query; NULL: it was refused. */
+struct json *events_http_query(struct req *r, const char *const names[], size_t n);
+/* Returns the body as an object, {} if there is none; NULL: it was refused. */
+struct json *events_http_body(struct req *r);
+/* Does the action in the session that the query names, as events_http_act. */
+void events_http_verb(struct req *r, const char *action, struct json *take_args,
+                      bool wait);
+
 /* ---- client_http.c ---- */
 void events_client_python(struct req *r);
 void events_client_typescript(struct req *r);
