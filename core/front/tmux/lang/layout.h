@@ -24,9 +24,13 @@ struct tmux_cell {
     unsigned pane; /* of a leaf: the caller's number, which %N shows */
 };
 
+/* A row of a pane with its title (pane-border-status): it needs one line more. */
+enum tmux_layout_border { LAYOUT_BORDER_OFF, LAYOUT_BORDER_TOP, LAYOUT_BORDER_BOTTOM };
+
 /* Embedded in a window; owns its cells. */
 struct tmux_layout {
     struct tmux_cell *root; /* NULL: no panes */
+    enum tmux_layout_border border;
 };
 
 enum tmux_layout_preset {
@@ -55,6 +59,13 @@ struct tmux_cell *tmux_layout_find(const struct tmux_layout *l, unsigned pane);
 struct tmux_cell *tmux_layout_first(const struct tmux_layout *l);
 struct tmux_cell *tmux_layout_next(const struct tmux_cell *c);
 size_t tmux_layout_count(const struct tmux_layout *l);
+
+/* The pane of a leaf: the cell without the line of its title. */
+struct tmux_layout_area {
+    unsigned x, y, sx, sy;
+};
+struct tmux_layout_area tmux_layout_area(const struct tmux_layout *l,
+                                         const struct tmux_cell *leaf);
 
 struct tmux_layout_split {
     bool horizontal; /* -h: side by side */
