@@ -2,6 +2,7 @@
 /* Names of colours of X11 (rgb.txt), those without a number, and its greys: see own.h. */
 #include "front/tmux/lang/own.h"
 
+#include <ctype.h>
 #include <strings.h>
 
 enum { RGB = 1 << 25 };
@@ -19,7 +20,7 @@ static const char names[] =
     " darkviolet 9400d3 debianred d70751 deeppink ff1493 deepskyblue 00bfff"
     " dimgray 696969 dimgrey 696969 dodgerblue 1e90ff firebrick b22222"
     " floralwhite fffaf0 forestgreen 228b22 gainsboro dcdcdc ghostwhite f8f8ff"
-    " gold ffd700 goldenrod daa520 gray bebebe greenyellow adff2f grey bebebe"
+    " gold ffd700 goldenrod daa520 greenyellow adff2f"
     " honeydew f0fff0 hotpink ff69b4 indianred cd5c5c ivory fffff0 khaki f0e68c"
     " lavender e6e6fa lavenderblush fff0f5 lawngreen 7cfc00 lemonchiffon fffacd"
     " lightblue add8e6 lightcoral f08080 lightcyan e0ffff lightgoldenrod eedd82"
@@ -43,13 +44,23 @@ static const char names[] =
     " thistle d8bfd8 tomato ff6347 turquoise 40e0d0 violet ee82ee"
     " violetred d02090 wheat f5deb3 whitesmoke f5f5f5 yellowgreen 9acd32 ";
 
+/* "grey" or "gray", in small letters, and a percentage; without digits, one of them. */
+static int grey(struct str digits)
+{
+    unsigned n = 0;
+    if (!digits.n || !isdigit((unsigned char)digits.p[0]))
+        return 0xbebebe | RGB;
+    for (size_t i = 0; i < digits.n && isdigit((unsigned char)digits.p[i]) && n <= 100;
+         i++)
+        n = n * 10 + (unsigned)(digits.p[i] - '0');
+    return n <= 100 ? (int)((n * 255 + 50) / 100 * 0x010101) | RGB : -1;
+}
+
 int tmux_colour_x11(struct str s)
 {
-    uint64_t n;
     struct str rest = str_n(names + 1, sizeof(names) - 2);
-    bool grey = s.n > 4 && (strncasecmp(s.p, "grey", 4) == 0 || strncasecmp(s.p, "gray", 4) == 0);
-    if (grey && str_to_u64(str_sub(s, 4, s.n), &n) == 0 && n <= 100)
-        return (int)((n * 255 + 50) / 100 * 0x010101) | RGB;
+    if (str_starts(s, STR("grey")) || str_starts(s, STR("gray")))
+        return grey(str_sub(s, 4, s.n));
     while (rest.n) {
         struct str name = str_cut(&rest, ' '), hex = str_cut(&rest, ' ');
         if (name.n != s.n || strncasecmp(name.p, s.p, s.n) != 0)

@@ -14,7 +14,7 @@
 enum { MODIFIERS_MAX = 16, ARGUMENTS_MAX = 4, VALUE_MAX = 1 << 20 };
 
 /* One level of an expansion. */
-struct state {
+struct format_state {
     const struct tmux_format_how *how;
     void *ctx;
     bool strftime;
@@ -34,13 +34,10 @@ struct modifiers {
     int n;
 };
 
-static void expand(struct buf *out, struct str text, struct state s);
-static int replace(struct buf *out, struct str key, struct state s);
+static void expand(struct buf *out, struct str text, struct format_state s);
+static int replace(struct buf *out, struct str key, struct format_state s);
 
-bool tmux_format_true(struct str s)
-{
-    return s.n > 1 || (s.n == 1 && s.p[0] != '0');
-}
+bool tmux_format_true(struct str s) { return s.n > 1 || (s.n == 1 && s.p[0] != '0'); }
 
 /* Offset of the first of `end` that is not within #{…}, or -1. */
 static long skip(struct str s, const char *end)
@@ -88,7 +85,7 @@ static bool is_end(struct str s, size_t i)
     return i < s.n && (s.p[i] == ';' || s.p[i] == ':');
 }
 
-static void add_argument(struct modifier *m, struct str text, struct state s)
+static void add_argument(struct modifier *m, struct str text, struct format_state s)
 {
     if (m->argc == ARGUMENTS_MAX)
         return;
@@ -98,7 +95,8 @@ static void add_argument(struct modifier *m, struct str text, struct state s)
 }
 
 /* Arguments from *at on: "3", or "/a/b/". Returns false if they do not end. */
-static bool take_arguments(struct modifier *m, struct str key, size_t *at, struct state s)
+static bool take_arguments(struct modifier *m, struct str key, size_t *at,
+                           struct format_state s)
 {
     char ends[] = "X;:";
     long end;
@@ -132,7 +130,7 @@ static bool take_arguments(struct modifier *m, struct str key, size_t *at, struc
  * Takes the modifiers off the beginning of *key. If what is there are none, the whole key
  * is a name.
  */
-static void take_modifiers(struct modifiers *all, struct str *key, struct state s)
+static void take_modifiers(struct modifiers *all, struct str *key, struct format_state s)
 {
     static const char pairs[] = "||&&!===<=>=!!";
     size_t at = 0;
@@ -195,7 +193,7 @@ static bool has_letter(const struct modifier *m, int i, char letter)
 
 /* A variable with t:, b:, d: and q:. Returns false if there is none of that name. */
 static bool variable(struct buf *out, struct str name, const struct modifiers *all,
-                     struct state s)
+                     struct format_state s)
 {
     const struct tmux_format_how *how = s.how;
     struct buf raw = BUF_INIT(VALUE_MAX);
@@ -207,7 +205,8 @@ static bool variable(struct buf *out, struct str name, const struct modifiers *a
     }
     struct str v = buf_str(&raw);
     if (t) {
-        struct str format = has_letter(t, 0, 'f') ? argument(t, 1) : (struct str){NULL, 0};
+        struct str format = has_letter(t, 0, 'f') ? argument(t, 1)
+                                                  : (struct str){NULL, 0};
         if (str_to_i64(v, &seconds) == 0 && seconds != 0)
             format_time(out, seconds, how->now, has_letter(t, 0, 'p'), format);
         buf_release(&raw);
@@ -240,7 +239,7 @@ static bool variable(struct buf *out, struct str name, const struct modifiers *a
     return true;
 }
 
-static void expanded(struct buf *out, struct str text, struct state s)
+static void expanded(struct buf *out, struct str text, struct format_state s)
 {
     *out = (struct buf)BUF_INIT(VALUE_MAX);
     expand(out, text, s);
@@ -273,7 +272,8 @@ static bool compare(const struct modifier *m, struct str a, struct str b)
 }
 
 /* Of two texts divided by a comma: a comparison, maths, or a repetition. */
-static int of_two(struct buf *out, struct str text, const struct modifier *m, struct state s)
+static int of_two(struct buf *out, struct str text, const struct modifier *m,
+                  struct format_state s)
 {
     struct str left, right;
     struct buf a, b;
@@ -301,7 +301,7 @@ static int of_two(struct buf *out, struct str text, const struct modifier *m, st
 }
 
 static int conditional(struct buf *out, struct str text, const struct modifiers *all,
-                       struct state s)
+                       struct format_state s)
 {
     struct str condition, rest, left, right;
     struct buf found = BUF_INIT(VALUE_MAX);
@@ -318,12 +318,13 @@ static int conditional(struct buf *out, struct str text, const struct modifiers 
     return 0;
 }
 
-static void loop(struct buf *out, struct str text, const struct modifier *m, struct state s)
+static void loop(struct buf *out, struct str text, const struct modifier *m,
+                 struct format_state s)
 {
     static const char kinds[] = "SWPL";
     enum tmux_loop kind = (enum tmux_loop)(strchr(kinds, m->name[0]) - kinds);
     struct str all = text, active = text;
-    struct state inner = s;
+    struct format_state inner = s;
     if ((kind == LOOP_WINDOWS || kind == LOOP_PANES) && choose(text, &all, &active) < 0)
         active = all;
     for (size_t i = 0; s.how->ops->each && !buf_full(out) && *s.steps; i++) {
@@ -345,7 +346,7 @@ static void character(struct buf *out, struct str text)
 
 /* Modifiers that take the whole text, expanded first. Returns false if there is none. */
 static bool of_one(struct buf *out, struct str text, const struct modifiers *all,
-                   struct state s)
+                   struct format_state s)
 {
     static const char *const names[] = {"a", "c", "N", "C", "!", "!!"};
     const struct modifier *m = NULL;
@@ -364,12 +365,13 @@ static bool of_one(struct buf *out, struct str text, const struct modifiers *all
         if ((rgb = tmux_colour_rgb(tmux_colour(v))) >= 0)
             buf_addf(out, "%06x", rgb);
     } else if (m->name[0] == 'N')
-        buf_addc(out, ops->name && ops->name(s.ctx, has_letter(m, 0, 's'), v) ? '1' : '0');
+        buf_addc(out,
+                 ops->name && ops->name(s.ctx, has_letter(m, 0, 's'), v) ? '1' : '0');
     else if (m->name[0] == 'C')
         buf_addf(out, "%u",
-                 ops->search ? ops->search(s.ctx, v, has_letter(m, 0, 'r'),
-                                           has_letter(m, 0, 'i'))
-                             : 0);
+                 ops->search
+                     ? ops->search(s.ctx, v, has_letter(m, 0, 'r'), has_letter(m, 0, 'i'))
+                     : 0);
     else
         buf_addc(out, tmux_format_true(v) == (m->n == 2) ? '1' : '0');
     buf_release(&b);
@@ -378,10 +380,10 @@ static bool of_one(struct buf *out, struct str text, const struct modifiers *all
 
 /* The value of `#{…}` before E:, T:, s:, =, p, n: and w:. */
 static int value(struct buf *out, struct str text, const struct modifiers *all,
-                 struct state s)
+                 struct format_state s)
 {
-    static const char *const twos[] = {"m", "<", ">", "==", "!=", "<=", ">=", "||", "&&",
-                                       "e", "R"};
+    static const char *const twos[] = {
+        "m", "<", ">", "==", "!=", "<=", ">=", "||", "&&", "e", "R"};
     static const char *const loops[] = {"S", "W", "P", "L"};
     const struct modifier *m;
     if (find(all, "l")) {
@@ -421,14 +423,14 @@ static void swap(struct buf *a, struct buf *b)
 }
 
 /* Applies the modifiers that work on a value, in tmux's order. */
-static void apply(struct buf *v, const struct modifiers *all, struct state s)
+static void apply(struct buf *v, const struct modifiers *all, struct format_state s)
 {
     struct buf next = BUF_INIT(VALUE_MAX);
     const struct modifier *limit = find(all, "="), *pad = find(all, "p");
     int64_t n;
     const char *cause;
     if (find(all, "E") || find(all, "T")) {
-        struct state deeper = s;
+        struct format_state deeper = s;
         deeper.strftime = s.strftime || find(all, "T");
         expand(&next, buf_str(v), deeper);
         swap(v, &next);
@@ -441,7 +443,8 @@ static void apply(struct buf *v, const struct modifiers *all, struct state s)
                           has_letter(m, 2, 'i'));
         swap(v, &next);
     }
-    if (limit && tmux_number(argument(limit, 0), INT32_MIN, INT32_MAX, &n, &cause) == 0 && n) {
+    if (limit && tmux_number(argument(limit, 0), INT32_MIN, INT32_MAX, &n, &cause) == 0 &&
+        n) {
         struct buf cut = BUF_INIT(VALUE_MAX);
         format_trim(&cut, buf_str(v), n);
         bool shorter = !str_eq(buf_str(&cut), buf_str(v));
@@ -453,7 +456,8 @@ static void apply(struct buf *v, const struct modifiers *all, struct state s)
         buf_release(&cut);
         swap(v, &next);
     }
-    if (pad && tmux_number(argument(pad, 0), -VALUE_MAX, VALUE_MAX, &n, &cause) == 0 && n) {
+    if (pad && tmux_number(argument(pad, 0), -VALUE_MAX, VALUE_MAX, &n, &cause) == 0 &&
+        n) {
         format_pad(&next, buf_str(v), n);
         swap(v, &next);
     }
@@ -464,7 +468,7 @@ static void apply(struct buf *v, const struct modifiers *all, struct state s)
     buf_release(&next);
 }
 
-static int replace(struct buf *out, struct str key, struct state s)
+static int replace(struct buf *out, struct str key, struct format_state s)
 {
     struct modifiers all;
     struct buf v = BUF_INIT(VALUE_MAX);
@@ -508,7 +512,7 @@ static const char *letter_name(char c)
 }
 
 /* #(command), from after the parenthesis. Returns its bytes, or 0. */
-static size_t shell(struct buf *out, struct str rest, struct state s)
+static size_t shell(struct buf *out, struct str rest, struct format_state s)
 {
     size_t depth = 1, n = 0;
     for (; n < rest.n; n++) {
@@ -528,7 +532,7 @@ static size_t shell(struct buf *out, struct str rest, struct state s)
 }
 
 /* What begins with `#`, which is at text.p[at]. Returns the bytes used; 0: stop. */
-static size_t hash(struct buf *out, struct str text, size_t at, struct state s)
+static size_t hash(struct buf *out, struct str text, size_t at, struct format_state s)
 {
     struct str rest = str_sub(text, at, text.n);
     char c = rest.n > 1 ? rest.p[1] : '\0';
@@ -562,7 +566,7 @@ static size_t hash(struct buf *out, struct str text, size_t at, struct state s)
     return rest.n > 1 ? 2 : 1;
 }
 
-static void expand(struct buf *out, struct str text, struct state s)
+static void expand(struct buf *out, struct str text, struct format_state s)
 {
     struct buf timed = BUF_INIT(VALUE_MAX);
     if (s.depth >= FORMAT_DEPTH_MAX || *s.steps == 0)
@@ -596,7 +600,7 @@ static void expand(struct buf *out, struct str text, struct state s)
 void tmux_format(struct buf *out, struct str text, const struct tmux_format_how *how)
 {
     unsigned steps = FORMAT_STEPS_MAX;
-    expand(out, text, (struct state){how, how->ctx, how->strftime, 0, &steps});
+    expand(out, text, (struct format_state){how, how->ctx, how->strftime, 0, &steps});
 }
 
 bool tmux_format_is(struct str text, const struct tmux_format_how *how)

@@ -139,7 +139,8 @@ bool format_regex(struct str pattern, struct str s, bool fold)
     return is;
 }
 
-static void add_groups(struct buf *out, struct str with, const char *at, const regmatch_t *m)
+static void add_groups(struct buf *out, struct str with, const char *at,
+                       const regmatch_t *m)
 {
     for (size_t i = 0; i < with.n; i++) {
         bool group = with.p[i] == '\\' && i + 1 < with.n && with.p[i + 1] >= '0' &&

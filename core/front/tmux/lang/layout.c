@@ -178,6 +178,8 @@ struct tmux_layout_area tmux_layout_area(const struct tmux_layout *l,
         a.y += l->border == LAYOUT_BORDER_TOP;
         a.sy -= a.sy > 1;
     }
+    a.sx += a.sx == 0;
+    a.sy += a.sy == 0;
     return a;
 }
 
@@ -542,7 +544,7 @@ static void fit_children(const struct tmux_layout *l, struct tmux_cell *c)
         before += *cell_size(k, along);
     for (struct tmux_cell *k = c->first; k; k = k->next, left--) {
         unsigned now = in_proportion(l, k, along, before, size, left, room);
-        now = now < LAYOUT_PANE_MIN || now > LAYOUT_WINDOW_MAX ? LAYOUT_PANE_MIN : now;
+        now = now > LAYOUT_WINDOW_MAX ? LAYOUT_PANE_MIN : now; /* there was no room */
         *cell_size(k, along) = now;
         *cell_size(k, across) = *cell_size(c, across);
         room -= now + 1;

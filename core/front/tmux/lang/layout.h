@@ -60,7 +60,10 @@ struct tmux_cell *tmux_layout_first(const struct tmux_layout *l);
 struct tmux_cell *tmux_layout_next(const struct tmux_cell *c);
 size_t tmux_layout_count(const struct tmux_layout *l);
 
-/* The pane of a leaf: the cell without the line of its title. */
+/*
+ * The pane of a leaf: the cell without the line of its title. At least 1 × 1, although a
+ * cell may have no size where there is no room for it, as in tmux.
+ */
 struct tmux_layout_area {
     unsigned x, y, sx, sy;
 };

@@ -14,7 +14,7 @@ static const char *const names[LAYOUT_PRESETS] = {
     [LAYOUT_TILED] = "tiled"};
 
 /* What an arrangement is made from. */
-struct set {
+struct layout_set {
     struct tmux_layout *l;
     const unsigned *panes;
     size_t n;
@@ -42,7 +42,7 @@ const char *tmux_layout_preset_name(enum tmux_layout_preset preset)
     return names[preset];
 }
 
-static struct tmux_cell *new_root(const struct set *s, enum tmux_layout_kind kind,
+static struct tmux_cell *new_root(const struct layout_set *s, enum tmux_layout_kind kind,
                                   unsigned sx, unsigned sy)
 {
     cell_free(s->l->root);
@@ -65,7 +65,7 @@ static void put_panes(struct tmux_cell *row, const unsigned *panes, size_t n, un
         cell_put(row, LAYOUT_PANE, sx, sy)->pane = panes[i];
 }
 
-static void set_even(const struct set *s, enum tmux_layout_kind along)
+static void set_even(const struct layout_set *s, enum tmux_layout_kind along)
 {
     bool across = along == LAYOUT_LEFTRIGHT;
     struct tmux_cell *root = new_root(s, along,
@@ -103,7 +103,8 @@ static void divide(unsigned all, struct str main_text, unsigned main_default,
 }
 
 /* The first pane, and the others in a row beside it. along: of the two. */
-static void set_main(const struct set *s, enum tmux_layout_kind along, bool mirrored)
+static void set_main(const struct layout_set *s, enum tmux_layout_kind along,
+                     bool mirrored)
 {
     bool across = along == LAYOUT_LEFTRIGHT;
     unsigned first, rest, length = needed(s->n - 1);
@@ -133,7 +134,7 @@ static void set_main(const struct set *s, enum tmux_layout_kind along, bool mirr
     }
 }
 
-static void set_tiled(const struct set *s)
+static void set_tiled(const struct layout_set *s)
 {
     unsigned n = (unsigned)s->n, rows = 1, columns = 1, at = 0;
     while (rows * columns < n) {
@@ -173,7 +174,7 @@ void tmux_layout_preset(struct tmux_layout *l, enum tmux_layout_preset preset,
     static const struct tmux_layout_options none;
     if (n < 2 || !l->root)
         return;
-    struct set s = {l, panes, n, l->root->sx, l->root->sy, o ? o : &none};
+    struct layout_set s = {l, panes, n, l->root->sx, l->root->sy, o ? o : &none};
     switch (preset) {
     case LAYOUT_EVEN_HORIZONTAL:
     case LAYOUT_EVEN_VERTICAL:

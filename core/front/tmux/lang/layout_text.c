@@ -121,7 +121,7 @@ static bool fits(const struct tmux_cell *c)
 {
     uint64_t used = 0;
     if (!c->first)
-        return c->sx > 0 && c->sy > 0;
+        return true;
     for (const struct tmux_cell *k = c->first; k; k = k->next) {
         bool across = c->kind == LAYOUT_LEFTRIGHT;
         if ((across ? k->sy != c->sy : k->sx != c->sx) || !fits(k))

@@ -21,7 +21,8 @@ int lex_init(struct lex *l, struct str text, unsigned line,
              const struct tmux_parse_ops *ops, void *ctx)
 {
     size_t cap = 0;
-    *l = (struct lex){.clean = BUF_INIT(PARSE_TEXT_MAX), .word = BUF_INIT(WORD_MAX_BYTES)};
+    *l = (struct lex){.clean = BUF_INIT(PARSE_TEXT_MAX),
+                      .word = BUF_INIT(WORD_MAX_BYTES)};
     l->line = line ? line : 1;
     l->ops = ops;
     l->ctx = ctx;
@@ -222,8 +223,11 @@ static enum lex_token take_percent(struct lex *l)
     static const struct {
         const char *name;
         enum lex_token token;
-    } known[] = {{"%hidden", LEX_HIDDEN}, {"%if", LEX_IF},       {"%elif", LEX_ELIF},
-                 {"%else", LEX_ELSE},     {"%endif", LEX_ENDIF}};
+    } known[] = {{"%hidden", LEX_HIDDEN},
+                 {"%if", LEX_IF},
+                 {"%elif", LEX_ELIF},
+                 {"%else", LEX_ELSE},
+                 {"%endif", LEX_ENDIF}};
     bool number = true;
     buf_addc(&l->word, '%');
     for (int c; (c = look(l)) != EOT && !strchr(" \t\n", c ? c : 'x'); take(l)) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tmux's options, tmux(1) "OPTIONS" and "HOOKS": the table of those that tmux 3.3a and
- * 3.4 have, with scopes, types and defaults; sets of values that inherit from one
- * another; checks and prints as set-option and show-options do.
+ * tmux's options, tmux(1) "OPTIONS" and "HOOKS": the table of those that tmux 3.3a has,
+ * with scopes, types and defaults; sets of values that inherit from one another; checks
+ * and prints as set-option and show-options do.
  *
  * Names are as typed: "status", a beginning that only one option has, "@user",
  * "update-environment[3]". Values are kept as text in tmux's own spelling ("on", "red",
- * "80x24"), bounded by OPTION_VALUE_MAX.
+ * "80x24"), bounded by OPTION_VALUE_MAX. A set has at most OPTION_USER_MAX options of
+ * users, an option at most OPTION_ITEMS_MAX items.
  */
 #ifndef OD_FRONT_TMUX_LANG_OPTIONS_H
 #define OD_FRONT_TMUX_LANG_OPTIONS_H
@@ -15,7 +16,7 @@
 #include "base/list.h"
 #include "base/str.h"
 
-enum { OPTION_VALUE_MAX = 1 << 20, OPTION_ARRAY_MAX = 65536, OPTION_USER_MAX = 4096 };
+enum { OPTION_VALUE_MAX = 1 << 20, OPTION_ITEMS_MAX = 4096, OPTION_USER_MAX = 4096 };
 
 enum tmux_option_scope {
     OPTION_SERVER = 1,
@@ -31,7 +32,7 @@ enum tmux_option_type {
     OPTION_COLOUR,
     OPTION_FLAG,
     OPTION_CHOICE,
-    OPTION_COMMAND
+    OPTION_COMMAND /* hooks: their items are lists of commands */
 };
 
 /* A row of the table. */
@@ -40,11 +41,12 @@ struct tmux_option {
     unsigned char type;  /* enum tmux_option_type */
     unsigned char scope; /* of enum tmux_option_scope */
     bool array, hook, style;
-    const char *separator; /* of an array's text; NULL: " ," */
-    const char *value;     /* default; of an array the items, split at the separator */
-    const char *choices;   /* of OPTION_CHOICE: "off on both" */
-    int64_t min, max;      /* of OPTION_NUMBER */
-    const char *pattern;   /* of OPTION_STRING: "*x*"; or NULL */
+    const char
+        *separator;      /* of an array's text, NULL: " ,"; what -a puts between texts */
+    const char *value;   /* default; of an array the items, each a line */
+    const char *choices; /* of OPTION_CHOICE: "off on both" */
+    int64_t min, max;    /* of OPTION_NUMBER */
+    const char *pattern; /* of OPTION_STRING: "*x*"; or NULL */
 };
 
 /*
@@ -52,11 +54,15 @@ struct tmux_option {
  * ones. Embedded in its owner; owns its values.
  */
 struct tmux_options {
-    struct tmux_options
-        *parent; /* borrowed; where a value that is not set here comes from */
-    struct list values;
-    size_t n;
+    struct tmux_options *parent; /* borrowed: has what is not set here; NULL: none */
+    struct list values;          /* of options.c: those of users last, sorted */
+    size_t n;                    /* how many of users */
+    bool global;                 /* made by tmux_options_init_defaults */
 };
+
+/* The rows, in the order in which show-options prints them; i = 0, 1, …; NULL: no more.
+ */
+const struct tmux_option *tmux_option_row(size_t i);
 
 void tmux_options_init(struct tmux_options *o, struct tmux_options *parent);
 /* The same with the defaults of all options of a scope: server, -g and -gw. */
@@ -67,6 +73,7 @@ void tmux_options_release(struct tmux_options *o);
 struct tmux_option_name {
     const struct tmux_option *option; /* NULL: a user's option */
     struct str name;                  /* whole: borrowed from the table or the caller */
+    struct str typed;                 /* borrowed, for messages */
     long index;                       /* of an array; -1: none */
 };
 
@@ -80,7 +87,16 @@ int tmux_option_find(struct tmux_option_name *out, struct str typed, struct buf 
 struct tmux_option_set {
     bool append;   /* -a */
     bool only_new; /* -o: "already set: X" */
-    bool unset;    /* -u */
+    bool unset;    /* -u; of a global set: back to the default */
+    /*
+     * What this room cannot check: whether a text of OPTION_COMMAND is a list of
+     * commands, and whether default-shell is a shell. Appends the text to keep, as tmux
+     * prints it, to out; or returns -1 with a sentence in why, which may be NULL. NULL:
+     * all is kept as it is.
+     */
+    int (*check)(void *ctx, const struct tmux_option *option, struct str value,
+                 struct buf *out, struct buf *why);
+    void *ctx;
 };
 
 /*
@@ -113,6 +129,7 @@ struct tmux_option_show {
     bool inherited; /* -A: those of parents too, marked with `*` */
     bool hooks;     /* -H: hooks too; only_hooks: show-hooks */
     bool only_hooks;
+    bool quoted; /* commands of hooks are quoted, too, so that each line is NAME VALUE */
 };
 
 /* Appends all options of o, each a line, as show-options does. scope: whose table. */

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-struct parser {
+struct command_parser {
     struct lex lex;
     enum lex_token token;
     struct tmux_commands list;
@@ -28,10 +28,10 @@ struct parser {
 static int parse_text(struct tmux_commands *out, struct str text, const char *file,
                       unsigned line, const struct tmux_parse_ops *ops, void *ctx,
                       struct buf *why, int *total);
-static int statements(struct parser *p);
-static int commands(struct parser *p);
+static int statements(struct command_parser *p);
+static int commands(struct command_parser *p);
 
-static int complain(struct parser *p, const char *why)
+static int complain(struct command_parser *p, const char *why)
 {
     if (p->file)
         buf_addf(p->why, "%s:%u: ", p->file, p->lex.line);
@@ -39,7 +39,7 @@ static int complain(struct parser *p, const char *why)
     return -1;
 }
 
-static int syntax(struct parser *p)
+static int syntax(struct command_parser *p)
 {
     char text[64];
     if (p->token != LEX_ERROR || !p->lex.error)
@@ -51,10 +51,7 @@ static int syntax(struct parser *p)
     return complain(p, text);
 }
 
-static void next(struct parser *p)
-{
-    p->token = lex_next(&p->lex);
-}
+static void next(struct command_parser *p) { p->token = lex_next(&p->lex); }
 
 static void command_release(struct tmux_command *c)
 {
@@ -93,7 +90,7 @@ void tmux_commands_release(struct tmux_commands *c)
 
 /* --- one command ------------------------------------------------------------ */
 
-static void assign(struct parser *p, bool hidden)
+static void assign(struct command_parser *p, bool hidden)
 {
     struct str value = buf_str(&p->lex.word), name = str_cut(&value, '=');
     if (p->active && p->ops->assign)
@@ -101,7 +98,7 @@ static void assign(struct parser *p, bool hidden)
 }
 
 /* A text in braces, from after `{` to its `}`; it becomes one word of c. */
-static int braces(struct parser *p, struct tmux_command *c)
+static int braces(struct command_parser *p, struct tmux_command *c)
 {
     struct tmux_commands outer = p->list, inner = {0};
     size_t from = p->lex.at;
@@ -137,7 +134,7 @@ static int braces(struct parser *p, struct tmux_command *c)
     return rc;
 }
 
-static int command(struct parser *p)
+static int command(struct command_parser *p)
 {
     struct tmux_command c = {0};
     int rc = 0;
@@ -171,7 +168,7 @@ static int command(struct parser *p)
 /* --- conditions --------------------------------------------------------------- */
 
 /* The format after %if and %elif. Returns whether it is true, or -1. */
-static int condition(struct parser *p, bool wanted)
+static int condition(struct command_parser *p, bool wanted)
 {
     next(p);
     if (p->token != LEX_FORMAT && p->token != LEX_WORD)
@@ -182,7 +179,7 @@ static int condition(struct parser *p, bool wanted)
     return is;
 }
 
-static int branch(struct parser *p, bool lines)
+static int branch(struct command_parser *p, bool lines)
 {
     if (!lines)
         return commands(p);
@@ -198,7 +195,7 @@ static int branch(struct parser *p, bool lines)
  * From %if to %endif, either over lines, which only the beginning of a line may be, or
  * within one. Returns 1 after lines.
  */
-static int conditional(struct parser *p, bool first_of_line)
+static int conditional(struct command_parser *p, bool first_of_line)
 {
     bool outer = p->active, done = false, lines = false, last = false;
     if (++p->depth + *p->total > PARSE_DEPTH_MAX)
@@ -231,7 +228,7 @@ static int conditional(struct parser *p, bool first_of_line)
 /* --- lists -------------------------------------------------------------------- */
 
 /* Commands of one line, joined by `;`. */
-static int commands(struct parser *p)
+static int commands(struct command_parser *p)
 {
     for (bool first = true;; first = false) {
         if (p->token == LEX_IF) {
@@ -255,7 +252,7 @@ static bool ends(enum lex_token t)
 }
 
 /* Lines, up to what ends them. */
-static int statements(struct parser *p)
+static int statements(struct command_parser *p)
 {
     while (!ends(p->token)) {
         if (p->token == LEX_HIDDEN) {
@@ -278,7 +275,8 @@ static int statements(struct parser *p)
 /* --- building ----------------------------------------------------------------- */
 
 /* Replaces a command by those that its alias stands for. Returns 1, 0 for no alias. */
-static int expand(struct parser *p, struct tmux_commands *out, struct tmux_command *c)
+static int expand(struct command_parser *p, struct tmux_commands *out,
+                  struct tmux_command *c)
 {
     struct buf text = BUF_INIT(PARSE_TEXT_MAX);
     struct tmux_commands more = {0};
@@ -309,7 +307,7 @@ static int expand(struct parser *p, struct tmux_commands *out, struct tmux_comma
     return 1;
 }
 
-static int check(struct parser *p, const struct tmux_command *c)
+static int check(struct command_parser *p, const struct tmux_command *c)
 {
     struct buf why = BUF_INIT(PARSE_ERROR_MAX);
     int rc = p->ops->check ? p->ops->check(p->ctx, c, &why) : 0;
@@ -323,7 +321,7 @@ static int check(struct parser *p, const struct tmux_command *c)
 }
 
 /* Appends the parser's commands to out, aliases replaced and all checked. */
-static int build(struct parser *p, struct tmux_commands *out)
+static int build(struct command_parser *p, struct tmux_commands *out)
 {
     struct tmux_commands built = {0};
     unsigned group = out->n ? out->command[out->n - 1].group + 1 : 0, before = 0;
@@ -356,7 +354,8 @@ static int parse_text(struct tmux_commands *out, struct str text, const char *fi
                       unsigned line, const struct tmux_parse_ops *ops, void *ctx,
                       struct buf *why, int *total)
 {
-    struct parser p = {.file = file, .ops = ops, .ctx = ctx, .why = why, .total = total};
+    struct command_parser p = {
+        .file = file, .ops = ops, .ctx = ctx, .why = why, .total = total};
     p.active = true;
     p.bad = (struct buf)BUF_INIT(2 * PARSE_ERROR_MAX);
     if (*total > PARSE_DEPTH_MAX) {
@@ -393,7 +392,7 @@ int tmux_parse_words(struct tmux_commands *out, int argc, char *const *argv,
 {
     struct tmux_command c = {0};
     int total = 0;
-    struct parser p = {.ops = ops, .ctx = ctx, .why = why, .total = &total};
+    struct command_parser p = {.ops = ops, .ctx = ctx, .why = why, .total = &total};
     for (int i = 0; i < argc; i++) {
         struct str word = str_of(argv[i]);
         bool end = false, semicolon = false;

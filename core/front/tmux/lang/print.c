@@ -120,8 +120,8 @@ static void print_args(const struct print *p, const struct tmux_args *a, uint64_
 static void print_command(const struct print *p, const struct tmux_command *c)
 {
     struct tmux_args *a = malloc(sizeof(*a)); /* 6 KB: not on the stack, for the depth */
-    const struct tmux_spec *spec =
-        tmux_spec_find(p->table, p->n, str_of(c->argv[0]), NULL);
+    const struct tmux_spec *spec = tmux_spec_find(p->table, p->n, str_of(c->argv[0]),
+                                                  NULL);
     if (a && spec && tmux_args_parse(a, spec, c->argc, c->argv, NULL) == 0) {
         buf_addz(p->out, spec->name);
         print_args(p, a, c->braces);
@@ -138,7 +138,8 @@ static void print_list(const struct print *p, const struct tmux_commands *c)
 {
     for (size_t i = 0; i < c->n; i++) {
         if (i)
-            buf_addz(p->out, c->command[i].group == c->command[i - 1].group ? " ; " : " ;; ");
+            buf_addz(p->out,
+                     c->command[i].group == c->command[i - 1].group ? " ; " : " ;; ");
         print_command(p, &c->command[i]);
     }
 }
