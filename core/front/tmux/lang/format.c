@@ -39,8 +39,7 @@ static int replace(struct buf *out, struct str key, struct format_state s);
 
 bool tmux_format_true(struct str s) { return s.n > 1 || (s.n == 1 && s.p[0] != '0'); }
 
-/* Offset of the first of `end` that is not within #{…}, or -1. */
-static long skip(struct str s, const char *end)
+long format_skip(struct str s, const char *end)
 {
     long depth = 0;
     for (size_t i = 0; i < s.n; i++) {
@@ -63,7 +62,7 @@ static long skip(struct str s, const char *end)
 /* The two sides of a comma. Returns -1 if there is none. */
 static int choose(struct str s, struct str *left, struct str *right)
 {
-    long at = skip(s, ",");
+    long at = format_skip(s, ",");
     if (at < 0)
         return -1;
     *left = str_sub(s, 0, (size_t)at);
@@ -103,7 +102,7 @@ static bool take_arguments(struct modifier *m, struct str key, size_t *at,
     if (*at >= key.n)
         return false;
     if (!ispunct((unsigned char)key.p[*at]) || key.p[*at] == '-') {
-        end = skip(str_sub(key, *at, key.n), ":;");
+        end = format_skip(str_sub(key, *at, key.n), ":;");
         if (end < 0)
             return false;
         add_argument(m, str_sub(key, *at, (size_t)end), s);
@@ -117,7 +116,7 @@ static bool take_arguments(struct modifier *m, struct str key, size_t *at,
             break;
         }
         ++*at;
-        end = skip(str_sub(key, *at, key.n), ends);
+        end = format_skip(str_sub(key, *at, key.n), ends);
         if (end < 0)
             return false;
         add_argument(m, str_sub(key, *at, (size_t)end), s);
@@ -207,7 +206,7 @@ static bool variable(struct buf *out, struct str name, const struct modifiers *a
     if (t) {
         struct str format = has_letter(t, 0, 'f') ? argument(t, 1)
                                                   : (struct str){NULL, 0};
-        if (str_to_i64(v, &seconds) == 0 && seconds != 0)
+        if (str_to_i64(v, &seconds) == 0 && seconds > 0)
             format_time(out, seconds, how->now, has_letter(t, 0, 'p'), format);
         buf_release(&raw);
         return true;
@@ -221,6 +220,7 @@ static bool variable(struct buf *out, struct str name, const struct modifiers *a
             v = str_sub(v, i + 1, v.n);
             break;
         }
+        v = v.n ? v : STR(".");
     }
     if (find(all, "d")) {
         while (v.n > 1 && v.p[v.n - 1] == '/')
@@ -280,7 +280,7 @@ static int of_two(struct buf *out, struct str text, const struct modifier *m,
     int64_t n;
     const char *cause;
     if (choose(text, &left, &right) < 0)
-        return -1;
+        return m->name[0] == 'e' ? 0 : -1;
     expanded(&a, left, s);
     expanded(&b, right, s);
     if (m->name[0] == 'e') {
@@ -461,8 +461,12 @@ static void apply(struct buf *v, const struct modifiers *all, struct format_stat
         format_pad(&next, buf_str(v), n);
         swap(v, &next);
     }
-    if (find(all, "n") || find(all, "w")) {
-        buf_addi(&next, (int64_t)(find(all, "n") ? v->n : tmux_format_width(buf_str(v))));
+    if (find(all, "n")) {
+        buf_addi(&next, (int64_t)v->n);
+        swap(v, &next);
+    }
+    if (find(all, "w")) {
+        buf_addi(&next, (int64_t)tmux_format_width(buf_str(v)));
         swap(v, &next);
     }
     buf_release(&next);
@@ -543,7 +547,7 @@ static size_t hash(struct buf *out, struct str text, size_t at, struct format_st
         return n ? n + 2 : 0;
     }
     if (c == '{') {
-        long end = skip(rest, "}");
+        long end = format_skip(rest, "}");
         if (end < 0 || replace(out, str_sub(rest, 2, (size_t)end - 2), s) < 0)
             return 0;
         return (size_t)end + 1;

@@ -15,56 +15,129 @@ enum { PATTERN_BYTES = 1024, REPEATS_MAX = 1000, GROUPS = 10, TIME_BYTES = 8192 
 
 /* --- columns ------------------------------------------------------------------ */
 
-/* One unit at s: a style "#[…]", "##", or a character. Returns its bytes. */
-static size_t unit(struct str s, unsigned *columns)
+/*
+ * What a text is for a terminal, bit by bit: a run of `#`, a style, or a character. Two
+ * `#` are shown as one. The last one of a run is the beginning of a style if `[` follows
+ * and their number is odd.
+ */
+struct unit {
+    size_t n;       /* bytes; 0: the text ends in a style without an end */
+    size_t columns; /* of hashes: how many are shown */
+    bool style, hashes, dropped;
+};
+
+static struct unit unit_at(struct str s)
 {
+    struct unit u = {.n = 1};
     uint32_t cp;
-    *columns = 0;
-    if (s.n > 1 && s.p[0] == '#' && s.p[1] == '[') {
-        long end = str_chr(s, ']');
-        return end < 0 ? s.n : (size_t)end + 1;
+    size_t hashes = 0;
+    while (hashes < s.n && s.p[hashes] == '#')
+        hashes++;
+    bool bracket = hashes < s.n && s.p[hashes] == '[';
+    if (hashes == 1 && bracket) {
+        long end = format_skip(str_sub(s, 2, s.n), "]");
+        u.style = true;
+        u.n = end < 0 ? 0 : (size_t)end + 3;
+        return u;
     }
-    *columns = 1;
-    if (s.n > 1 && s.p[0] == '#' && s.p[1] == '#')
-        return 2;
+    if (hashes) {
+        u.hashes = true;
+        u.n = hashes - (bracket && hashes % 2);
+        u.columns = bracket ? hashes / 2 : (hashes + 1) / 2;
+        return u;
+    }
     int n = utf8_decode(s, &cp);
-    if (n <= 0) {
-        *columns = 0;
-        return n == 0 ? s.n : 1;
-    }
-    *columns = cp < 32 || cp == 127 ? 0 : (unsigned)utf8_width(cp);
-    return (size_t)n;
+    u.dropped = n <= 0 || cp < 32 || cp == 127;
+    if (n > 0)
+        u.n = (size_t)n;
+    if (!u.dropped)
+        u.columns = (size_t)utf8_width(cp);
+    return u;
 }
 
 size_t tmux_format_width(struct str s)
 {
     size_t width = 0;
-    unsigned columns;
-    for (size_t i = 0; i < s.n;) {
-        i += unit(str_sub(s, i, s.n), &columns);
-        width += columns;
+    struct unit u;
+    for (; s.n; s = str_sub(s, u.n, s.n)) {
+        u = unit_at(s);
+        if (!u.n)
+            return 0;
+        width += u.columns;
     }
     return width;
 }
 
+/* A run of hashes that is `columns` wide: one alone, else two for each column. */
+static void add_hashes(struct buf *out, const struct unit *u, size_t columns)
+{
+    for (size_t i = 0; columns && i < (u->n == 1 ? 1 : 2 * columns); i++)
+        buf_addc(out, '#');
+}
+
+static void trim_left(struct buf *out, struct str s, size_t limit)
+{
+    struct unit u;
+    for (size_t at = 0; s.n && at < limit; s = str_sub(s, u.n, s.n)) {
+        u = unit_at(s);
+        if (!u.n)
+            break;
+        if (u.hashes) {
+            size_t room = limit - at;
+            u.columns = u.columns < room ? u.columns : room;
+            add_hashes(out, &u, u.columns);
+        } else if (!u.dropped && at + u.columns <= limit)
+            buf_add(out, s.p, u.n);
+        at += u.columns;
+    }
+}
+
+static void trim_right(struct buf *out, struct str s, size_t limit)
+{
+    size_t all = tmux_format_width(s);
+    struct unit u;
+    if (all <= limit) {
+        buf_adds(out, s);
+        return;
+    }
+    for (size_t at = 0; s.n; s = str_sub(s, u.n, s.n)) {
+        u = unit_at(s);
+        if (!u.n)
+            break;
+        size_t past = all - limit > at ? all - limit - at : 0; /* to leave out */
+        if (u.hashes)
+            add_hashes(out, &u, u.columns > past ? u.columns - past : 0);
+        else if (u.style || (!u.dropped && !past))
+            buf_add(out, s.p, u.n);
+        at += u.columns;
+    }
+}
+
 void format_trim(struct buf *out, struct str s, int64_t limit)
 {
-    size_t all = tmux_format_width(s), at = 0, n;
-    size_t most = (size_t)(limit < 0 ? -limit : limit);
-    size_t from = limit < 0 && all > most ? all - most : 0, to = limit < 0 ? all : most;
-    unsigned columns;
-    for (size_t i = 0; i < s.n; i += n) {
-        n = unit(str_sub(s, i, s.n), &columns);
-        bool style = s.p[i] == '#' && n > 1 && s.p[i + 1] == '[';
-        if (style || (at >= from && at + columns <= to))
-            buf_add(out, s.p + i, n);
-        at += columns;
+    if (limit > 0)
+        trim_left(out, s, (size_t)limit);
+    else
+        trim_right(out, s, (size_t)-limit);
+}
+
+/* Columns of all characters; `#` and styles are not special there. */
+static int64_t plain_width(struct str s)
+{
+    int64_t width = 0;
+    uint32_t cp;
+    while (s.n) {
+        int n = utf8_decode(s, &cp);
+        if (n > 0 && cp >= 32 && cp != 127)
+            width += utf8_width(cp);
+        s = str_sub(s, n > 0 ? (size_t)n : 1, s.n);
     }
+    return width;
 }
 
 void format_pad(struct buf *out, struct str s, int64_t width)
 {
-    int64_t have = (int64_t)tmux_format_width(s), want = width < 0 ? -width : width;
+    int64_t have = plain_width(s), want = width < 0 ? -width : width;
     if (width > 0)
         buf_adds(out, s);
     for (; have < want && !buf_full(out); have++)
@@ -139,21 +212,18 @@ bool format_regex(struct str pattern, struct str s, bool fold)
     return is;
 }
 
+/* A group that is empty is its digit, as in tmux. */
 static void add_groups(struct buf *out, struct str with, const char *at,
                        const regmatch_t *m)
 {
     for (size_t i = 0; i < with.n; i++) {
-        bool group = with.p[i] == '\\' && i + 1 < with.n && with.p[i + 1] >= '0' &&
-                     with.p[i + 1] <= '9';
-        if (with.p[i] == '\\' && i + 1 < with.n)
-            i++;
-        if (!group) {
-            buf_addc(out, with.p[i]);
-            continue;
-        }
-        const regmatch_t *g = &m[with.p[i] - '0'];
-        if (g->rm_so >= 0)
+        bool escaped = with.p[i] == '\\' && i + 1 < with.n;
+        char c = with.p[i += escaped];
+        const regmatch_t *g = escaped && c >= '0' && c <= '9' ? &m[c - '0'] : NULL;
+        if (g && g->rm_so != g->rm_eo)
             buf_add(out, at + g->rm_so, (size_t)(g->rm_eo - g->rm_so));
+        else
+            buf_addc(out, c);
     }
 }
 
@@ -163,30 +233,32 @@ void format_substitute(struct buf *out, struct str s, struct str pattern, struct
     regex_t r;
     regmatch_t m[GROUPS];
     size_t last = 0, at = 0;
-    bool empty = false;
+    bool empty = false, anchored = pattern.n && pattern.p[0] == '^';
     if (!s.n || !compile(&r, pattern, fold ? REG_ICASE : 0)) {
         buf_adds(out, s);
         return;
     }
     char *z = xstrndup(s.p, s.n);
     size_t n = strlen(z);
-    while (at <= n && !buf_full(out) && regexec(&r, z + at, GROUPS, m, 0) == 0) {
+    while (at <= n && !buf_full(out)) {
+        if (regexec(&r, z + at, GROUPS, m, 0) != 0) {
+            buf_add(out, z + at, n - at);
+            break;
+        }
         size_t from = at + (size_t)m[0].rm_so, to = at + (size_t)m[0].rm_eo;
         buf_add(out, z + last, from - last);
         last = to;
-        if (empty || from != last || m[0].rm_so != m[0].rm_eo || from == at) {
-            bool move = m[0].rm_so != m[0].rm_eo;
+        /* An empty match counts where the one before it was empty, too, or elsewhere. */
+        bool counts = empty || from != at || to != from;
+        if (counts)
             add_groups(out, with, z + at, m);
-            if (!move && last < n)
-                buf_addc(out, z[last++]);
-            at = move ? to : to + 1;
-            empty = false;
-        }
-        if (pattern.n && pattern.p[0] == '^')
+        at = counts ? to : to + 1;
+        empty = !counts;
+        if (anchored) {
+            buf_add(out, z + (at < n ? at : n), at < n ? n - at : 0);
             break;
+        }
     }
-    if (last < n)
-        buf_add(out, z + last, n - last);
     free(z);
     regfree(&r);
 }
@@ -234,9 +306,9 @@ void format_time(struct buf *out, int64_t t, int64_t now, bool pretty, struct st
 static bool number(struct str s, double *out)
 {
     char z[64], *end;
-    if (s.n == 0 || s.n >= sizeof(z))
+    if (s.n >= sizeof(z))
         return false;
-    memcpy(z, s.p, s.n);
+    memcpy(z, s.n ? s.p : "", s.n);
     z[s.n] = '\0';
     *out = strtod(z, &end);
     return *end == '\0';
@@ -283,6 +355,6 @@ bool format_maths(struct buf *out, struct str op, bool fraction, int digits, str
         v = x >= y;
     else
         return false;
-    buf_addf(out, "%.*f", fraction ? digits : 0, fraction ? v : whole(v));
+    buf_addf(out, "%.*f", digits, fraction ? v : whole(v));
     return true;
 }

@@ -12,9 +12,12 @@ int tmux_colour_x11(struct str s);
 int tmux_colour_rgb(int colour);
 void tmux_colour_print(struct buf *out, int colour);
 
+/* Offset of the first of the characters `end` that is not within #{…}, or -1. */
+long format_skip(struct str s, const char *end);
 /* The first limit columns of s, the last -limit ones; styles stay, and count nothing. */
 void format_trim(struct buf *out, struct str s, int64_t limit);
-/* Spaces after s up to width columns, or with a negative width before it. */
+/* Spaces after s up to width columns, or with a negative width before it. Styles count.
+ */
 void format_pad(struct buf *out, struct str s, int64_t width);
 /* Replaces matches of an extended regular expression; \0-\9 in with are its groups. */
 void format_substitute(struct buf *out, struct str s, struct str pattern, struct str with,
