@@ -3,6 +3,7 @@
 #include "front/tmux/lang/own.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <strings.h>
 
 enum { RGB = 1 << 25 };
@@ -53,7 +54,7 @@ static int grey(struct str digits)
     for (size_t i = 0; i < digits.n && isdigit((unsigned char)digits.p[i]) && n <= 100;
          i++)
         n = n * 10 + (unsigned)(digits.p[i] - '0');
-    return n <= 100 ? (int)((n * 255 + 50) / 100 * 0x010101) | RGB : -1;
+    return n <= 100 ? (int)(lround(2.55 * n) * 0x010101) | RGB : -1; /* 50: 127 */
 }
 
 int tmux_colour_x11(struct str s)

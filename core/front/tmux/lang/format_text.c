@@ -265,6 +265,9 @@ void format_substitute(struct buf *out, struct str s, struct str pattern, struct
 
 /* --- times -------------------------------------------------------------------- */
 
+/* The format is the user's own, and strftime(3) has a bound. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
 int format_strftime(struct buf *out, struct str text, int64_t now)
 {
     char bytes[TIME_BYTES];
@@ -278,6 +281,7 @@ int format_strftime(struct buf *out, struct str text, int64_t now)
     buf_add(out, bytes, n);
     return n || !text.n ? 0 : -1;
 }
+#pragma GCC diagnostic pop
 
 void format_time(struct buf *out, int64_t t, int64_t now, bool pretty, struct str format)
 {

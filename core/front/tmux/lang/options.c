@@ -299,7 +299,9 @@ static int check(struct buf *out, const struct tmux_option *option, struct str v
     case OPTION_NUMBER:
         return check_number(out, option, value, why);
     case OPTION_KEY:
-        if ((key = tmux_key_parse(value)) == TMUX_KEY_NONE)
+        key = tmux_key_parse(value);
+        if (key == TMUX_KEY_NONE &&
+            (value.n != 4 || strncasecmp(value.p, "None", 4) != 0))
             return say(why, "bad key", value);
         tmux_key_print(out, key);
         return 0;
