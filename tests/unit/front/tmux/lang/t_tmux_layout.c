@@ -37,7 +37,8 @@ static bool split(struct tmux_layout *l, const char *rest)
 }
 
 /* preset NAME, apply STRING: four options and the panes follow. */
-static bool arrange(struct tmux_layout *l, bool preset, const char *rest, struct buf *cause)
+static bool arrange(struct tmux_layout *l, bool preset, const char *rest,
+                    struct buf *cause)
 {
     static char name[4096], o[4][16];
     unsigned panes[PANES_MAX];

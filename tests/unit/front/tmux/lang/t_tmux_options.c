@@ -104,9 +104,11 @@ TEST(names)
         {"?g", "@nosuch", NULL, "invalid option: @nosuch\n"},
         {"?g", "update-environment[1]", NULL, "update-environment[1] KRB5CCNAME\n"},
         {"?g", "update-environment[99]", NULL, "update-environment[99] ''\n"},
-        {"?g", "update-environment[x]", NULL, "ambiguous option: update-environment[x]\n"},
+        {"?g", "update-environment[x]", NULL,
+         "ambiguous option: update-environment[x]\n"},
         {"?g", "update-environment[]", NULL, "ambiguous option: update-environment[]\n"},
-        {"?g", "update-environment[-1]", NULL, "ambiguous option: update-environment[-1]\n"},
+        {"?g", "update-environment[-1]", NULL,
+         "ambiguous option: update-environment[-1]\n"},
         {"?g", "update-environment[1", NULL, "ambiguous option: update-environment[1\n"},
         {"?g", "mode-style[1]", NULL, "mode-style[1] bg=yellow,fg=black\n"},
         {"?gv", "status-bg", NULL, "default\n"},
@@ -187,7 +189,8 @@ TEST(numbers)
         {"?g", "history-limit", NULL, "history-limit 10000000\n"},
         {"gu", "history-limit", NULL, ""},
         {"?g", "history-limit", NULL, "history-limit 2000\n"},
-        {"g", "history-limit", "99999999999999999999", "value is too large: 99999999999999999999\n"},
+        {"g", "history-limit", "99999999999999999999",
+         "value is too large: 99999999999999999999\n"},
     };
     check_rows(rows, sizeof(rows) / sizeof(rows[0]));
 }
@@ -279,13 +282,17 @@ TEST(arrays)
 {
     static const struct row rows[] = {
         {"g", "update-environment", "a b,c", ""},
-        {"?g", "update-environment", NULL, "update-environment[0] a\nupdate-environment[1] b\nupdate-environment[2] c\n"},
+        {"?g", "update-environment", NULL,
+         "update-environment[0] a\nupdate-environment[1] b\nupdate-environment[2] c\n"},
         {"ga", "update-environment", "d", ""},
         {"?gv", "update-environment", NULL, "a\nb\nc\nd\n"},
         {"gu", "update-environment[1]", NULL, ""},
-        {"?g", "update-environment", NULL, "update-environment[0] a\nupdate-environment[2] c\nupdate-environment[3] d\n"},
+        {"?g", "update-environment", NULL,
+         "update-environment[0] a\nupdate-environment[2] c\nupdate-environment[3] d\n"},
         {"ga", "update-environment", "e", ""},
-        {"?g", "update-environment", NULL, "update-environment[0] a\nupdate-environment[1] e\nupdate-environment[2] c\nupdate-environment[3] d\n"},
+        {"?g", "update-environment", NULL,
+         "update-environment[0] a\nupdate-environment[1] e\nupdate-environment[2] "
+         "c\nupdate-environment[3] d\n"},
         {"ga", "update-environment[7]", "f", ""},
         {"ga", "update-environment[7]", "g", ""},
         {"?g", "update-environment[7]", NULL, "update-environment[7] fg\n"},
@@ -301,12 +308,15 @@ TEST(arrays)
         {"?gw", "pane-colours", NULL, "pane-colours[0] red\npane-colours[1] blue\n"},
         {"gw", "pane-colours[4]", "zz", "bad colour: zz\n"},
         {"gw", "pane-colours[9]", "green", ""},
-        {"?gw", "pane-colours", NULL, "pane-colours[0] red\npane-colours[1] blue\npane-colours[9] green\n"},
+        {"?gw", "pane-colours", NULL,
+         "pane-colours[0] red\npane-colours[1] blue\npane-colours[9] green\n"},
         {"g", "command-alias", "a=b c,d=e", ""},
-        {"?g", "command-alias", NULL, "command-alias[0] \"a=b c\"\ncommand-alias[1] d=e\n"},
+        {"?g", "command-alias", NULL,
+         "command-alias[0] \"a=b c\"\ncommand-alias[1] d=e\n"},
         {"go", "command-alias[0]", "x", "already set: command-alias[0]\n"},
         {"go", "command-alias[5]", "x", ""},
-        {"?g", "command-alias", NULL, "command-alias[0] \"a=b c\"\ncommand-alias[1] d=e\ncommand-alias[5] x\n"},
+        {"?g", "command-alias", NULL,
+         "command-alias[0] \"a=b c\"\ncommand-alias[1] d=e\ncommand-alias[5] x\n"},
         {"g", "user-keys", NULL, "empty value\n"},
     };
     check_rows(rows, sizeof(rows) / sizeof(rows[0]));
@@ -489,7 +499,8 @@ TEST(limits)
     CHECK_INT(tmux_option_find(&name, STR("@0"), NULL), 0);
     char *big = calloc(1, OPTION_VALUE_MAX);
     memset(big, 'x', OPTION_VALUE_MAX);
-    CHECK_INT(tmux_options_set(&session, &name, str_n(big, OPTION_VALUE_MAX), how, NULL), -1);
+    CHECK_INT(tmux_options_set(&session, &name, str_n(big, OPTION_VALUE_MAX), how, NULL),
+              -1);
     CHECK(str_eq(tmux_options_get(&session, STR("@0")), STR("x")));
     free(big);
     end();
