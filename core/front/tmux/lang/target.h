@@ -45,6 +45,7 @@ struct target_pane {
     int index;             /* from pane-base-index */
     unsigned x, y, sx, sy; /* in the window */
     bool visible;          /* false: hidden by a zoomed pane */
+    unsigned recent;       /* greater: it was active later */
 };
 
 /*
@@ -77,8 +78,9 @@ struct target_state {
  * Finds a target. `current` is where the command runs: the caller's pane (of $TMUX_PANE),
  * its attached session, or the best session; it may be all NULL if there are no sessions.
  * marked and mouse may be NULL. target.p NULL: none given. Returns 0 and sets *out; -1
- * with tmux's text in why: "can't find session: X", "can't find window: X", "can't find
- * pane: X", "no current target", "no marked target", "no mouse target".
+ * with what was found before the part that is missing in *out, and tmux's text in why:
+ * "can't find session: X", "can't find window: X", "can't find pane: X", "no current
+ * target", "no marked target", "no mouse target".
  */
 int target_find(struct target_state *out, struct str target, enum target_type type,
                 unsigned flags, const struct target_state *current,
