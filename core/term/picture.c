@@ -14,11 +14,13 @@ static int clamp(int n, int least, int most)
     return n < least ? least : n > most ? most : n;
 }
 
-struct picture *picture_new(int rows, int cols)
+static struct picture *make(int rows, int cols, int most_rows, int most_cols)
 {
     struct picture *p = xnew(struct picture);
-    p->rows = clamp(rows, 1, PICTURE_ROWS_MAX);
-    p->cols = clamp(cols, 2, PICTURE_COLS_MAX);
+    p->most_rows = most_rows;
+    p->most_cols = most_cols;
+    p->rows = clamp(rows, 1, most_rows);
+    p->cols = clamp(cols, 2, most_cols);
     buf_init(&p->model, SIZE_MAX);
     buf_init(&p->text, SIZE_MAX);
     p->vt = vterm_new(p->rows, p->cols);
@@ -32,6 +34,16 @@ struct picture *picture_new(int rows, int cols)
     pic_no_modes(p);
     pic_no_tabs(p, 0);
     return p;
+}
+
+struct picture *picture_new(int rows, int cols)
+{
+    return make(rows, cols, PICTURE_ROWS_MAX, PICTURE_COLS_MAX);
+}
+
+struct picture *picture_new_large(int rows, int cols)
+{
+    return make(rows, cols, PICTURE_SIDE_MAX, PICTURE_SIDE_MAX);
 }
 
 void picture_free(struct picture *p)
@@ -197,8 +209,8 @@ void picture_answer(struct picture *p, struct str bytes, struct buf *answers)
 void picture_resize(struct picture *p, int rows, int cols, struct buf *out)
 {
     int had = p->cols;
-    rows = clamp(rows, 1, PICTURE_ROWS_MAX);
-    cols = clamp(cols, 2, PICTURE_COLS_MAX);
+    rows = clamp(rows, 1, p->most_rows);
+    cols = clamp(cols, 2, p->most_cols);
     p->rows = rows;
     p->cols = cols;
     vterm_set_size(p->vt, rows, cols);

@@ -229,7 +229,7 @@ void pic_no_modes(struct picture *p)
 
 void pic_no_tabs(struct picture *p, int from)
 {
-    for (int i = from; i < PICTURE_COLS_MAX; i++)
+    for (int i = from; i < PICTURE_SIDE_MAX; i++)
         p->tab[i] = i % 8 == 0;
     p->tabs_moved &= from > 0;
 }
@@ -380,7 +380,11 @@ void pic_control(struct picture *p, char c)
     bool after_cr = p->after_cr;
     p->after_cr = false;
     switch (c) {
-    case '\a': buf_addc(p->out, c); break;
+    case '\a':
+        buf_addc(p->out, c);
+        if (p->ev && p->ev->rung)
+            p->ev->rung(p->ev_arg);
+        break;
     case '\b':
         settle(p);
         add(p, "\b");
@@ -393,7 +397,7 @@ void pic_control(struct picture *p, char c)
     case '\v':
     case '\f':
         settle(p);
-        add(p, !after_cr && (!p->alt || p->m.newline) ? "\r\n" : "\n");
+        add(p, !after_cr && ((!p->alt && !p->ev) || p->m.newline) ? "\r\n" : "\n");
         break;
     case '\r':
         settle(p);
@@ -652,13 +656,29 @@ static void question(struct picture *p, char c)
         buf_addf(p->out, "\033[%s%dn", p->leader ? "?" : "", n);
 }
 
+/* ED, before it is done. */
+static void clears(struct picture *p)
+{
+    int n = number(p, 0);
+    VTermPos pos = pic_place(p);
+    if (n == 3 && p->ev->forget)
+        p->ev->forget(p->ev_arg);
+    if (n == 2 || (n == 0 && pos.row == 0 && pos.col == 0))
+        pic_leave_all(p);
+}
+
 static void moves(struct picture *p, char c)
 {
     settle(p);
+    if (c == 'J' && p->ev && !p->leader)
+        clears(p);
     if (c == 'H' || c == 'f')
         addf(p, "\033[%d;%dH", count(p, 0), count(p, 1));
     else if (c == 'J' || c == 'K')
         addf(p, "\033[%d%c", number(p, 0), c);
+    else if (c == 'S' && p->ev) /* one by one: each row that leaves is reported */
+        for (int n = count(p, 0) < p->rows ? count(p, 0) : p->rows; n > 0; n--)
+            add(p, "\033[S"), pic_flush(p);
     else
         addf(p, "\033[%d%c", count(p, 0), c);
     if (c == 'L' || c == 'M')

@@ -46,7 +46,7 @@ struct picture {
     VTerm *vt; /* owned, with what follows */
     VTermState *state;
     VTermScreen *cells;
-    int rows, cols;
+    int rows, cols, most_rows, most_cols;
 
     /* The parser. */
     enum { PIC_GROUND, PIC_ESCAPE, PIC_DESIGNATE, PIC_SEQUENCE, PIC_STRING,
@@ -76,6 +76,8 @@ struct picture {
     unsigned cluster_chars;
     int cluster_width;
     VTermPos cluster_pos;
+    const struct picture_events *ev; /* borrowed; NULL: none */
+    void *ev_arg;
     bool phantom; /* the next character is the first of the next row */
 
     bool alt;
@@ -86,7 +88,7 @@ struct picture {
     int shift;
     int font;
     struct pic_modes m;
-    bool tab[PICTURE_COLS_MAX], tabs_moved;
+    bool tab[PICTURE_SIDE_MAX], tabs_moved;
     char title[PICTURE_TITLE_MAX + 1];
 };
 
@@ -115,6 +117,10 @@ struct pic_pen pic_pen_of(const struct picture *p);
 /* A sequence, or a string that a BEL or ST ended, was parsed: answers it if it asks. */
 void pic_answer_sequence(struct picture *p, char c);
 void pic_answer_string(struct picture *p, bool bell);
+
+/* ---- picture_look.c ---- */
+/* The screen is about to be cleared as a whole: its rows leave at the top. */
+void pic_leave_all(struct picture *p);
 
 /* ---- picture_paint.c ---- */
 /* Sets all of the pen; model: in libvterm's way. */

@@ -223,6 +223,141 @@ TEST(random)
     }
 }
 
+/* ---- a terminal whose rows are kept ---- */
+
+/* Rows that left, each with | or, if it is continued, > at its end; ! for a bell, X for
+ * what was to be forgotten. */
+static void log_row(void *arg, struct str form, bool wrapped)
+{
+    buf_adds(arg, form);
+    buf_addc(arg, wrapped ? '>' : '|');
+}
+static void log_forget(void *arg) { buf_addc(arg, 'X'); }
+static void log_bell(void *arg) { buf_addc(arg, '!'); }
+static const struct picture_events logged = {log_row, log_forget, log_bell};
+
+/* Feeds text to a screen of 3 rows and 10 columns, and again byte by byte. */
+static void leaves(const char *text, const char *want)
+{
+    for (size_t step = 1; step < 1000; step += 998) {
+        struct picture *p = picture_new(3, 10);
+        struct buf out = BUF_INIT(1 << 20), seen = BUF_INIT(1 << 20);
+        picture_watch(p, &logged, &seen);
+        for (size_t i = 0; i < strlen(text); i += step)
+            picture_feed(p, str_sub(str_of(text), i, step), &out);
+        CHECK_STR(buf_z(&seen), want);
+        picture_free(p);
+        buf_release(&out);
+        buf_release(&seen);
+    }
+}
+
+TEST(rows_that_leave)
+{
+    leaves("one\r\ntwo\r\nthree", "");
+    leaves("one\r\ntwo\r\nthree\r\nfour\r\n", "one|two|");
+    leaves("a\nb\nc\nd\ne", "a| b|"); /* a line feed is only that */
+    leaves("1234567890abc\r\n2\r\n3\r\n4", "1234567890>abc|");
+    leaves("1234567890abc\r\n\033[3S", "1234567890>abc||");
+    leaves("x  \r\n\033[44m \033[m\r\n\r\n\r\n\r\n", "x  |\0330;8;4m ||");
+    leaves("\033[1;31mr\033[38;5;200mx\033[38;2;1;2;3;4my\033[mz\r\n\r\n\r\n",
+           "\0331;1;8mr\0331;10000c8;8mx\0335;2010203;8my\0330;8;8mz|");
+    leaves("\033[90;107ma\033[m\r\n\r\n\r\n", "\0330;5a;61ma|");
+    leaves("\xe4\xb8\x96" "e\xcc\x81\r\n\r\n\r\n", "\xe4\xb8\x96" "e\xcc\x81|");
+}
+
+TEST(rows_that_stay)
+{
+    leaves("\033[?1049h1\r\n2\r\n3\r\n4\r\n5", "");
+    leaves("1\r\n\033[2;3r\033[3;1H2\r\n3\r\n4\r\n5", "");
+    leaves("a\r\nb\033[2J\033[3J\a", "a|b|X!");
+    leaves("a\r\n\r\nb\033[H\033[J", "a||b|");
+    leaves("a\r\nb\033[J\033[1J\033[K", "");
+    leaves("\033[?1049ha\033[2J", "");
+}
+
+static void row_is(struct picture *p, int y, bool beneath, const char *want, bool joined)
+{
+    struct buf out = BUF_INIT(1 << 16);
+    bool wrapped = !joined;
+    picture_row(p, y, beneath, &out, &wrapped);
+    CHECK_STR(buf_z(&out), want);
+    CHECK(wrapped == joined);
+    buf_release(&out);
+}
+
+TEST(rows_of_a_screen)
+{
+    struct picture *p = picture_new(3, 10);
+    struct buf out = BUF_INIT(1 << 20);
+    picture_feed(p, STR("1234567890ab\r\n\033[7mx\033[?1049h\033[2;3Halt"), &out);
+    row_is(p, 0, false, "", false);
+    row_is(p, 1, false, "  \03310;8;8malt", false);
+    row_is(p, 0, true, "1234567890", true);
+    row_is(p, 1, true, "ab", false);
+    row_is(p, 2, true, "\03310;8;8mx", false);
+    row_is(p, 3, false, "", false);
+    row_is(p, -1, true, "", false);
+    picture_feed(p, STR("\033[?1049l"), &out);
+    row_is(p, 0, false, "1234567890", true);
+    row_is(p, 0, true, "1234567890", true); /* it is the screen that is shown */
+    picture_free(p);
+    buf_release(&out);
+}
+
+TEST(state_of_a_terminal)
+{
+    struct picture *p = picture_new(6, 20);
+    struct picture_state s;
+    struct buf out = BUF_INIT(1 << 20);
+    picture_look(p, &s);
+    CHECK(s.row == 0 && s.col == 0 && s.top == 0 && s.bottom == 5 && !s.alt && !s.hidden);
+    CHECK_STR(s.title, "");
+    CHECK(picture_whole(p) && picture_tab(p, 8) && !picture_tab(p, 9));
+    CHECK(!picture_tab(p, -1) && !picture_tab(p, 20));
+    picture_feed(p, STR("\033]2;name\a\033[2;4r\033[?1;6;25;1002;1006;2004h\033=\033[4h"
+                        "\033[?25l\033[3 q\033[2;5H\033H"),
+                 &out);
+    picture_look(p, &s);
+    CHECK(s.row == 2 && s.col == 4 && s.top == 1 && s.bottom == 3);
+    CHECK(s.cursor_keys && s.keypad && s.insert && s.origin && s.paste && s.hidden);
+    CHECK(s.mouse == 1002 && s.protocol == 1006 && s.shape == 1 && !s.steady);
+    CHECK_STR(s.title, "name");
+    CHECK(picture_tab(p, 4));
+    picture_feed(p, STR("\033[?6l\033[2;3H\033[?1049h\033[5;6H\033["), &out);
+    picture_look(p, &s);
+    CHECK(s.alt && s.row == 4 && s.col == 5 && s.saved_row == 1 && s.saved_col == 2);
+    CHECK(!picture_whole(p));
+    picture_reset(p);
+    picture_look(p, &s);
+    CHECK(picture_whole(p) && !s.alt && !s.insert && !s.cursor_keys && !s.mouse);
+    CHECK(s.row == 0 && s.col == 0 && s.bottom == 5 && !picture_tab(p, 4));
+    picture_feed(p, STR("12345678901234567890"), &out);
+    picture_look(p, &s);
+    CHECK(s.row == 0 && s.col == 20); /* the next character goes to the next row */
+    picture_free(p);
+    buf_release(&out);
+}
+
+TEST(large)
+{
+    struct picture *p = picture_new_large(100000, 1000);
+    struct buf out = BUF_INIT(1 << 20);
+    int rows, cols;
+    picture_size(p, &rows, &cols);
+    CHECK(rows == PICTURE_SIDE_MAX && cols == 1000);
+    picture_resize(p, 2, 100000, &out);
+    picture_feed(p, STR("\033[1;1024Hx\033[99999Gy"), &out);
+    picture_size(p, &rows, &cols);
+    CHECK(rows == 2 && cols == PICTURE_SIDE_MAX);
+    buf_reset(&out);
+    bool wrapped;
+    picture_row(p, 0, false, &out, &wrapped);
+    CHECK(out.n == PICTURE_SIDE_MAX && out.p[out.n - 1] == 'y' && !wrapped);
+    picture_free(p);
+    buf_release(&out);
+}
+
 /* Newer characters, which libvterm finds narrower than we do. */
 TEST(widths)
 {
