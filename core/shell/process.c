@@ -60,6 +60,11 @@ bool process_has_tty(const struct process *p)
     return (p->proc.r.kind & KEEP_PTY) != 0;
 }
 
+int process_terminal(const struct process *p)
+{
+    return process_has_tty(p) ? p->proc.in : -1;
+}
+
 const struct keep_stream *process_stream(const struct process *p, int i, int *fd)
 {
     *fd = p->proc.spool[i];
@@ -122,6 +127,16 @@ static void answer(struct process *p, struct op *op)
     op_settle(op);
 }
 
+static struct op *first_unsettled(const struct process *p)
+{
+    for (struct list *it = p->ops.next; it != &p->ops; it = it->next) {
+        struct op *op = list_entry(it, struct op, node);
+        if (!op->settled)
+            return op;
+    }
+    return NULL;
+}
+
 static void process_over(struct process *p)
 {
     if (p->ended)
@@ -130,12 +145,9 @@ static void process_over(struct process *p)
     p->ended_ms = clock_wall_ms();
     p->en->idle_since_ms = clock_ms();
     timer_stop(&p->grace);
-    struct list *it, *tmp;
-    list_each (it, tmp, &p->ops) {
-        struct op *op = list_entry(it, struct op, node);
-        if (!op->settled)
-            answer(p, op);
-    }
+    /* An answer may drop other ops of the list: each time it is looked at again. */
+    for (struct op *op; (op = first_unsettled(p));)
+        answer(p, op);
 }
 
 static void on_grace(struct timer *t)
@@ -709,9 +721,7 @@ void process_free(struct process *p)
 {
     char dir[220], file[96];
     timer_stop(&p->grace);
-    struct list *it, *tmp;
-    list_each (it, tmp, &p->ops) {
-        struct op *op = list_entry(it, struct op, node);
+    for (struct op *op; (op = first_unsettled(p));) {
         op->r.state = OP_FAILED;
         err_set(&op->r.err, ERR_GONE, "process %s was forgotten", p->name);
         op->r.to = 0;

@@ -80,6 +80,8 @@ pid_t process_pid(const struct process *p);
 /* When it was started, in milliseconds since 1970. */
 int64_t process_since(const struct process *p);
 bool process_has_tty(const struct process *p);
+/* The other side of its terminal, borrowed; -1: it has none, or no longer. */
+int process_terminal(const struct process *p);
 struct json *process_json(const struct process *p);
 /* The server ends: answers all waiters with CANCELLED. */
 void process_cancel(struct process *p);
