@@ -677,7 +677,7 @@ static int serve_main(int argc, char **argv)
     if (s.o.daemon && become_daemon(&e) < 0)
         return fail(&s, &e);
     if (listen_all(&s, &e) == 0 &&
-        serve_state_take(&s.state, s.o.name, s.o.state_dir, &e) == 0) {
+        serve_state_take(&s.state, s.o.name, s.socket, s.o.state_dir, &e) == 0) {
         serve_state_record(&s.state, s.o.name, s.socket);
         become_keeper(&s, &e);
     }

@@ -79,14 +79,15 @@ struct serve_state {
 
 /*
  * Takes the folder NAME below `given`, or below one of the usual places (net/places.h),
- * and removes what the previous server left there, except its events. If the folder is
- * new, a numbered folder of an earlier version is renamed to it: that of a server of the
- * same name, else one whose name is not known. Returns 0, with dir "" if none of the
- * usual places can be written. Returns -1 and sets *e: EXISTS, a server of that name
- * lives, the text has its process; others: the given place cannot be used.
+ * and removes what the previous server left there, except its events. own: the socket
+ * where this server listens; a server with the same one that still ends is waited for.
+ * If the folder is new, a numbered folder of an earlier version is renamed to it: that of
+ * a server of the same name, else one whose name is not known. Returns 0, with dir "" if
+ * none of the usual places can be written. Returns -1 and sets *e: EXISTS, a server of
+ * that name lives, the text has its process; others: the given place cannot be used.
  */
-int serve_state_take(struct serve_state *s, const char *name, const char *given,
-                     struct err *e);
+int serve_state_take(struct serve_state *s, const char *name, const char *own,
+                     const char *given, struct err *e);
 
 /* Writes the record of a server that listens (net/sockpath.h). */
 void serve_state_record(const struct serve_state *s, const char *name,

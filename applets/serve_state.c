@@ -121,7 +121,9 @@ static int await_end(int fd)
     return r;
 }
 
-static int lock_record(int fd, const char *name, const char *path, struct err *e)
+/* own: where this server listens already, maybe in the place of the one that ends. */
+static int lock_record(int fd, const char *name, const char *path, const char *own,
+                       struct err *e)
 {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         return 0;
@@ -129,7 +131,8 @@ static int lock_record(int fd, const char *name, const char *path, struct err *e
         return err_sys(e, errno, "cannot lock %s", path);
     struct json *record = read_record(fd);
     int r = 0;
-    if (answers(record) || await_end(fd) < 0)
+    bool other = !str_eq(json_str(record, "socket", ""), str_of(own));
+    if ((other && answers(record)) || await_end(fd) < 0)
         r = err_set(
             e, ERR_EXISTS,
             "the server %s runs already, as process %lld at %s, and has its state "
@@ -239,7 +242,7 @@ static void adopt(const char *base, const char *name, const char *dir)
  * the rest of an earlier server is removed.
  */
 static int take_folder(struct serve_state *s, const char *base, const char *name,
-                       struct err *e)
+                       const char *own, struct err *e)
 {
     mode_t mode = geteuid() == 0 ? 0711 : 0700; /* other users' shells pass through */
     char dir[sizeof(s->dir)], path[256];
@@ -266,7 +269,7 @@ static int take_folder(struct serve_state *s, const char *base, const char *name
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_sys(e, errno, "cannot write in the state directory %s", dir);
-    if (lock_record(fd, name, path, e) < 0) {
+    if (lock_record(fd, name, path, own, e) < 0) {
         close(fd);
         return -1;
     }
@@ -281,15 +284,15 @@ static int take_folder(struct serve_state *s, const char *base, const char *name
     return 0;
 }
 
-int serve_state_take(struct serve_state *s, const char *name, const char *given,
-                     struct err *e)
+int serve_state_take(struct serve_state *s, const char *name, const char *own,
+                     const char *given, struct err *e)
 {
     struct places p;
     *s = (struct serve_state){.lock = -1};
     if (places_state(&p, given, e) < 0)
         return -1;
     for (int i = 0; i < p.n; i++) {
-        if (take_folder(s, p.at[i], name, e) == 0)
+        if (take_folder(s, p.at[i], name, own, e) == 0)
             return 0;
         if (given || e->code == ERR_EXISTS)
             return -1;
