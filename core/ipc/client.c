@@ -51,8 +51,11 @@ static const char *own_file(char *space, size_t size)
     return (const char *)(uintptr_t)getauxval(AT_EXECFN);
 }
 
-static int start_server(const char *socket, pid_t *pid, int *report, int *words,
-                        struct err *e)
+enum { START_MORE = 8 }; /* words of a caller */
+
+/* more: further words for od serve, which NULL ends; NULL: it ends when it is idle. */
+static int start_server(const char *socket, const char *const *more, pid_t *pid,
+                        int *report, int *words, struct err *e)
 {
     char self[4096], seconds[16];
     const char *file = own_file(self, sizeof(self));
@@ -60,9 +63,15 @@ static int start_server(const char *socket, pid_t *pid, int *report, int *words,
         return err_set(e, ERR_UNSUPPORTED,
                        "cannot start a server: the name of this program is not known");
     snprintf(seconds, sizeof(seconds), "%d", LIMIT_IDLE_EXIT_S);
-    const char *argv[] = {"od",    "serve",      "--daemon", "--idle-exit",
-                          seconds, "--ready-fd", "1",        socket ? "--socket" : NULL,
-                          socket,  NULL};
+    const char *idle[] = {"--idle-exit", seconds, NULL};
+    const char *argv[8 + START_MORE] = {"od", "serve", "--daemon", "--ready-fd", "1"};
+    size_t n = 5;
+    for (more = more ? more : idle; *more && n < 5 + START_MORE; more++)
+        argv[n++] = *more;
+    if (socket) {
+        argv[n++] = "--socket";
+        argv[n++] = socket;
+    }
     int p[2];
     if (pipe2(p, O_CLOEXEC) < 0)
         return err_sys(e, errno, "cannot start a server");
@@ -137,11 +146,11 @@ static int await_exec(int report, struct err *e)
     return 0;
 }
 
-static int start_and_wait(const char *socket, struct err *e)
+static int start_and_wait(const char *socket, const char *const *more, struct err *e)
 {
     pid_t pid = -1;
     int report = -1, words = -1;
-    if (start_server(socket, &pid, &report, &words, e) < 0)
+    if (start_server(socket, more, &pid, &report, &words, e) < 0)
         return -1;
     int ok = await_exec(report, e);
     if (ok == 0)
@@ -349,9 +358,23 @@ int client_open(struct client *c, const char *where, bool start, struct err *e)
     where = sockpath_of_environment(space);
     if (where && (!(where[0] == '@' || strchr(where, '/')) || !has_folder(where)))
         return not_started(where, e);
-    int started = start_and_wait(where, e);
+    int started = start_and_wait(where, NULL, e);
     struct err again = ERR_INIT;
     c->fd = sockpath_connect(where, &c->server, &again);
+    if (c->fd >= 0)
+        return 0;
+    if (started == 0)
+        *e = again;
+    return -1;
+}
+
+int client_start(struct client *c, const char *path, const char *const *words,
+                 struct err *e)
+{
+    struct err again = ERR_INIT;
+    client_close(c);
+    int started = start_and_wait(path, words, e);
+    c->fd = sockpath_connect(path, &c->server, &again);
     if (c->fd >= 0)
         return 0;
     if (started == 0)

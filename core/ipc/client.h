@@ -43,6 +43,13 @@ struct client {
  */
 int client_open(struct client *c, const char *where, bool start, struct err *e);
 /*
+ * Starts a server at the socket of this path, with these words for od serve, at most 8,
+ * which NULL ends, and connects to it; c has been opened in vain. If another process does
+ * the same at this moment, both get the same server. Returns as client_open.
+ */
+int client_start(struct client *c, const char *path, const char *const *words,
+                 struct err *e);
+/*
  * Connects again, with both buffers empty. Returns 0, or -1 and sets *e: BUSY: not
  * now, try again; GONE: the server has ended, with everything that it ran.
  */

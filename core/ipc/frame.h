@@ -76,6 +76,11 @@
  *           messages of MCP, a line each; each 'O' frame is one. The request ends with
  *           the input; the offsets of its output may jump
  *
+ *   tmux    argv, cwd, env, place (the socket as the client names it), client (its
+ *           pid), tty, term, rows, cols, control, files: a command line of tmux
+ *           (front/tmux). 'O' and 'E' frames are its output; notes "stdin" and "raw" ask
+ *           for 'I' frames. The result has "exit", and "last", a last line
+ *
  * A peer without access gets one 'R' with the error DENIED, even before a request.
  *
  * Results: {"ok":true,…} or {"ok":false,"error":{"code":NAME,"text":SENTENCE}}.
