@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# install.sh [--prefix DIR] [--shadow] [--upgrade] [--uninstall]
+# install.sh [--prefix DIR] [--shadow] [--as NAME,...] [--upgrade] [--uninstall]
 #     installs od for everybody (as root: /usr/local) or for you (~/.local), with
 #     links od-APPLET, manual pages and completion. Takes the file that was built in
 #     out/, or the one beside this script in a release, and builds one if there is
 #     none. The names do not depend on PATH: the program is od-agent, and od(1) of
 #     the system stays what it is. --shadow: the program is od, which hands octal
 #     dumps over, and od-agent is a link to it; where that was asked for once, it
-#     stays. --upgrade: a server that runs goes on with the new file.
+#     stays. --as tmux: also the link tmux, as od --install DIR --as makes it; another
+#     program of that name is left as it is. --upgrade: a server that runs goes on with
+#     the new file.
 # install.sh --image IMAGE [--suffix SUFFIX] [--engine ENGINE] [--dockerfile]
 #     makes the image IMAGE_od of IMAGE with docker, podman or buildah: od, links,
 #     and an entrypoint that runs the image's own beside od serve, with the image's
@@ -19,7 +21,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "$(id -u)" = 0 ]; then prefix=/usr/local; else prefix=${HOME:?}/.local; fi
-action=install image='' suffix=_od engine='' shadow='' upgrade='' dockerfile=''
+action=install image='' suffix=_od engine='' shadow='' upgrade='' dockerfile='' as=''
 
 die() {
     echo "install.sh: $*" >&2
@@ -34,24 +36,26 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     --prefix=*) prefix=${1#*=} ;;
-    --image | --suffix | --engine)
+    --image | --suffix | --engine | --as)
         [ $# -gt 1 ] || die "$1 needs a value"
         case $1 in
         --image) image=$2 action=image ;;
         --suffix) suffix=$2 ;;
         --engine) engine=$2 ;;
+        --as) as=$2 ;;
         esac
         shift
         ;;
     --image=*) image=${1#*=} action=image ;;
     --suffix=*) suffix=${1#*=} ;;
     --engine=*) engine=${1#*=} ;;
+    --as=*) as=${1#*=} ;;
     --dockerfile) dockerfile=yes ;;
     --shadow) shadow=yes ;;
     --upgrade) upgrade=yes ;;
     --uninstall) action=uninstall ;;
     -h | --help)
-        sed -n '4,18s/^# \{0,1\}//p' "$0"
+        sed -n '4,20s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "$1: unknown; see --help" ;;
@@ -107,6 +111,9 @@ install() {
     else
         echo "install.sh: $bin/$name does not run here: no links made" >&2
     fi
+    for link in $(printf '%s' "$as" | tr , ' '); do
+        "$bin/$name" --install "$bin" --as "$link" || die "no link $bin/$link"
+    done
     # The name of the other kind of installation works here, too.
     if [ "$name" = od ] && { [ ! -e "$bin/od-agent" ] || ours "$bin/od-agent"; }; then
         ln -s od "$bin/.od-agent.$$"

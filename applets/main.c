@@ -198,6 +198,7 @@ static int help(void)
         printf("\nA link to this file with one of these names is that program:\n");
     for (size_t i = 0; (p = program_at(i)); i++)
         printf("  %-22s %s\n", p->name, p->about);
+    printf("  %-22s %s\n", applet_tmux.name, "tmux's command line");
     printf(
         "\n"
         "Octal dumps work as before: every other option, file name or standard input\n"
@@ -457,9 +458,15 @@ static int link_applet(const char *dir, const struct applet *a, const char *targ
     return failed;
 }
 
+/* An applet whose own name is that of a program which it replaces. */
+static bool replaces_program(const char *name)
+{
+    return strcmp(name, applet_tmux.name) == 0;
+}
+
 int program_link(const char *dir, const char *name, const char *target)
 {
-    if (program_find(name))
+    if (program_find(name) || replaces_program(name))
         return link_one(dir, name, target);
     fprintf(stderr, "od: no program has the name %s; %shelp lists them\n", name,
             called_start());

@@ -59,6 +59,7 @@ test?  file                   file          file           file        file     
 test?  strace                 strace        strace         strace      strace     strace
 test?  sudo                   sudo          sudo           sudo        sudo       sudo
 test?  script                 bsdutils      util-linux-script util-linux-misc util-linux util-linux
+test?  tmux                   tmux          tmux           tmux        tmux       tmux
 test?  zsh                    zsh           zsh            zsh         zsh        zsh
 test?  fish                   fish          fish           fish        fish       fish
 test?  mandoc                 mandoc        mandoc         mandoc      mandoc     mandoc

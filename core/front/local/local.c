@@ -269,6 +269,7 @@ static const struct verb {
     {"browser", local_browser, false}, {"events", local_events, false},
     {"skill", local_skill, false},     {"keys", do_keys, false},
     {"mcp", local_mcp, false},         {"checkpoint", local_checkpoint, false},
+    {"tmux", local_tmux, false},
 };
 
 #define COUNT(names) (sizeof(names) / sizeof((names)[0]))
@@ -520,6 +521,8 @@ static void resize(struct conn *c, struct str text)
         local_cell_answer(c, j);
     else if (j && c->browse)
         local_browse_say(c, j);
+    else if (j && c->tmux)
+        local_tmux_size(c, j);
     else if (j && c->attached)
         session_resize(c->attached, (int)json_int(j, "rows", 0),
                        (int)json_int(j, "cols", 0), &e);
@@ -543,6 +546,9 @@ static void cancel(struct conn *c)
         local_send_result(c, local_ok());
     } else if (c->mcp) {
         local_mcp_drop(c, false);
+        local_send_result(c, local_ok());
+    } else if (c->tmux) {
+        local_tmux_drop(c);
         local_send_result(c, local_ok());
     } else if (c->browse) {
         local_browse_drop(c);
@@ -580,7 +586,7 @@ static void next_request(struct conn *c)
         }
         if (f.type == 'Q' && c->busy)
             return; /* the next request waits for the result of this one */
-        bool line = f.type == 'I' && c->mcp;
+        bool line = f.type == 'I' && (c->mcp || c->tmux);
         if (f.type == 'I' && !line && !input(c, f.payload)) {
             /* Later frames have to wait, too; the peer's buffer fills. */
             return;
@@ -597,7 +603,9 @@ static void next_request(struct conn *c)
             resize(c, buf_str(&keep));
         else if (type == 'X')
             cancel(c);
-        else if (line)
+        else if (line && c->tmux)
+            local_tmux_input(c, buf_str(&keep));
+        else if (line && c->mcp)
             local_mcp_input(c, buf_str(&keep));
         buf_release(&keep);
     }
@@ -627,6 +635,8 @@ static void on_room(struct stream *st)
         local_skill_room(c);
     else if (c->mcp)
         local_mcp_room(c);
+    else if (c->tmux)
+        local_tmux_room(c);
     else if (c->browse)
         local_browse_room(c);
     else if (c->op)
@@ -661,6 +671,8 @@ static void on_end(struct stream *st, int errnum)
         local_skill_drop(c);
     else if (c->mcp)
         local_mcp_drop(c, false);
+    else if (c->tmux)
+        local_tmux_drop(c);
     else if (c->browse)
         local_browse_drop(c);
     else if (c->attached && c->op) {

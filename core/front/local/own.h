@@ -43,6 +43,7 @@ struct checkpoint_ask;
 struct browse_ask;
 struct kill_ask;
 struct mcp_link;
+struct tmux_client;
 
 struct conn {
     struct local *front;
@@ -55,6 +56,7 @@ struct conn {
     struct checkpoint_ask *checkpoint; /* owned; the same for a checkpoint */
     struct browse_ask *browse; /* owned; the same for a browser */
     struct mcp_link *mcp;      /* borrowed; the same for MCP */
+    struct tmux_client *tmux;  /* borrowed; the same for tmux */
     struct session *attached;
     uint64_t typed;            /* bytes typed while attached */
     char typist[LIMIT_ID + 1]; /* the id of that request; "": none */
@@ -159,6 +161,13 @@ void local_put_words(struct buf *out, const struct json *q);
 /* checkpoint.c */
 local_verb local_checkpoint;
 void local_checkpoint_drop(struct conn *c);
+
+/* tmux.c */
+local_verb local_tmux;
+void local_tmux_input(struct conn *c, struct str payload);
+void local_tmux_size(struct conn *c, const struct json *j);
+void local_tmux_room(struct conn *c);
+void local_tmux_drop(struct conn *c);
 
 /* skill.c */
 local_verb local_skill;
