@@ -64,6 +64,10 @@ else
   STRIP := $(TARGET)-strip
 endif
 
+# Where ccache is installed, objects come from it, also those of another clone.
+CCACHE ?= $(shell command -v ccache)
+export CCACHE_BASEDIR := $(CURDIR)
+
 # Goals that compile nothing need no compiler, and do not ask about one.
 ifneq ($(filter-out audit clean help uninstall,$(or $(MAKECMDGOALS),all)),)
   ifeq ($(shell build/tools.sh build >&2 && echo ok),)
@@ -144,7 +148,7 @@ $(O)/gen/%.h: applets/% build/embed.sh
 $(O)/obj/%.o: %.c $(O)/flags | $(EMBEDDED) $(O)/gen/licences.h $(DEPS_READY)
 	@mkdir -p $(@D)
 	@echo "  CC     $<"
-	@$(CC) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	@$(CCACHE) $(CC) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The text of `od --version -v`: the only object that a new commit compiles.
 $(O)/obj/build_info.o: $(O)/gen/build_info.c applets/version.h $(O)/flags

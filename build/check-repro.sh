@@ -10,6 +10,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 unset MAKEFLAGS MAKELEVEL MFLAGS MODE O
+export CCACHE_DISABLE=1 # both are compiled
 cache=$(build/cache-dir.sh)
 arch=$(uname -m)
 

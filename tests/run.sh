@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# run.sh GROUP...: builds what the groups need, runs their test programs, as
-# many at once as there are processors, and adds up their TAP.
+# run.sh GROUP...: builds what the groups need, runs their test programs, and adds up
+# their TAP. As many run at once as there are processors, and one more in groups whose
+# programs wait more than they compute.
 #
 #   build      the release and the dev build, then tests/scenario/build.test
 #   unit       tests/unit/ROOM, with sanitizers (glibc)    unit-musl  as released
@@ -145,7 +146,10 @@ add_up() {
 
 run_programs() {
     local group=$1 program log running=0 jobs=$jobs list
-    [ "$group" != fleet ] || jobs=1 # each is an engine
+    case $group in
+    fleet) jobs=1 ;; # each is an engine
+    scenario | wire | mcp | kernels | compat | browser) jobs=$((jobs + 1)) ;;
+    esac
     mkdir -p "$logs/$group"
     rm -f "$logs/$group"/*.log "$logs/$group"/*.log.first
     mapfile -t list
