@@ -18,6 +18,7 @@
 #include "base/utf8.h"
 
 #include <errno.h>
+#include <sys/ioctl.h>
 
 #define HEAD_MAX 14 /* section 5.2, with a mask */
 #define SPARE    (HEAD_MAX + WS_CONTROL_MAX)
@@ -452,15 +453,19 @@ static void on_turn(struct task *t)
 }
 
 /*
- * Bytes that waited in out at the last tick and have gone since show that the peer reads.
+ * Bytes that waited at the last tick, here or in the kernel, and have gone since show
+ * that the peer reads. A ping does not wait at the next tick, if its kernel is there.
  */
 static bool peer_reads(struct ws *w)
 {
+    int left = 0;
     stream_flush(&w->s); /* what is left is what the kernel did not take */
-    size_t sent = w->queued - w->s.out.n;
-    bool alive = w->behind && sent != w->sent;
-    w->sent = sent;
-    w->behind = w->s.out.n > 0;
+    if (ioctl(w->s.io.fd, TIOCOUTQ, &left) < 0) /* SIOCOUTQ by its other name */
+        left = 0;
+    size_t waits = w->s.out.n + (size_t)left, gone = w->queued - waits;
+    bool alive = w->waits > 0 && (ssize_t)(gone - w->gone) > 0;
+    w->waits = waits;
+    w->gone = gone;
     return alive;
 }
 

@@ -79,14 +79,14 @@ struct ws {
     size_t checked;   /* bytes of msg known to be UTF-8 */
     uint64_t left;    /* payload bytes of the current data frame to come */
     int64_t heard_us; /* last sign of life */
-    size_t queued;    /* bytes ever queued, and at the last tick the part sent */
-    size_t sent;
+    size_t queued;      /* bytes ever queued */
+    size_t waits, gone; /* of these at the last tick: not taken by the peer, and taken */
     struct timer timer;    /* open: silence; closing and leaving: the deadline */
     struct task turn;      /* writes, and goes on with what has been read */
     int code;              /* of on_close */
     uint8_t state, opcode; /* of the message in the making; 0: none */
     uint8_t mask[4];       /* turned to the next payload byte */
-    bool fin, paused, again, refused, behind, pong_due, told;
+    bool fin, paused, again, refused, pong_due, told;
     uint8_t note_n, keys_n;
     char note[WS_CONTROL_MAX]; /* open: the ping to answer; later: the reason */
     uint8_t keys[64];          /* random bytes for masks (client) */

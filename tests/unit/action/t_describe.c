@@ -91,7 +91,7 @@ TEST(results_of_actions_on_files_are_described)
 static bool is_one_of(const char *action, const char *name)
 {
     static const char *const rows[][2] = {
-        {"input", "text"}, {"process", "argv"}, {"chmod", "mode"}};
+        {"input", "text"}, {"process", "argv"}, {"chmod", "mode"}, {"rollback", "to"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (strcmp(action, rows[i][0]) == 0 && strcmp(name, rows[i][1]) == 0)
             return true;

@@ -981,6 +981,26 @@ TEST(a_peer_that_slowly_takes_what_is_queued_stays)
     finish();
 }
 
+TEST(a_peer_that_slowly_takes_what_the_kernel_has_stays)
+{
+    open_times(WS_SERVER, 200, 1000, 0);
+    setsockopt(near.w.s.io.fd, SOL_SOCKET, SO_SNDBUF, &(int){4 << 20}, sizeof(int));
+    CHECK(ws_send(&near.w, false, filled(400 << 10)));
+    turns(2);
+    CHECK_INT(near.w.s.out.n, 0);
+    int64_t begin = t_now_ms();
+    char p[256];
+    while (t_now_ms() < begin + 2500) {
+        CHECK(read(far.fd, p, sizeof(p)) != 0);
+        turns(1);
+        t_pause_ms(5);
+        CHECK_INT(near.closes, 0);
+    }
+    run_until_closed(); /* it takes no more */
+    CHECK(str_starts(buf_str(&near.log), STR("C1006:")));
+    finish();
+}
+
 /* ---- sending ---- */
 
 TEST(a_peer_is_not_alive_because_the_kernel_takes_what_we_send)

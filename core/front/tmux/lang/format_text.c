@@ -265,6 +265,27 @@ void format_substitute(struct buf *out, struct str s, struct str pattern, struct
 
 /* --- times -------------------------------------------------------------------- */
 
+/* Appends the format, with what is no conversion doubled: strftime(3) writes it as it is. */
+static void put_known(struct buf *out, struct str text)
+{
+    static const char known[] = "aAbBcCdDeFgGhHIjmMnprRsStTuUVwWxXyYzZ%";
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '%') {
+            size_t at = i + 1;
+            while (at < text.n && strchr("_-0+^#123456789EO", text.p[at]) && text.p[at])
+                at++;
+            bool is = at < text.n && text.p[at] && strchr(known, text.p[at]);
+            buf_addz(out, is ? "%" : "%%");
+            if (is && text.p[i + 1] == '%') {
+                buf_addc(out, '%');
+                i++;
+            }
+            continue;
+        }
+        buf_addc(out, text.p[i]);
+    }
+}
+
 /* The format is the user's own, and strftime(3) has a bound. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -275,9 +296,10 @@ int format_strftime(struct buf *out, struct str text, int64_t now)
     time_t t = (time_t)now;
     if (text.n >= TIME_BYTES || !localtime_r(&t, &tm))
         return -1;
-    char *z = xstrndup(text.n ? text.p : "", text.n);
-    size_t n = strftime(bytes, sizeof(bytes), z, &tm);
-    free(z);
+    struct buf z = BUF_INIT(2 * TIME_BYTES);
+    put_known(&z, text);
+    size_t n = strftime(bytes, sizeof(bytes), buf_z(&z), &tm);
+    buf_release(&z);
     buf_add(out, bytes, n);
     return n || !text.n ? 0 : -1;
 }
