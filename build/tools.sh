@@ -137,7 +137,7 @@ int main(void) { return 0; }' ;;
     @asan) compiles gcc -fsanitize=address,undefined 'int main(void) { return 0; }' ;;
     @libfuzzer) compiles clang -fsanitize=fuzzer,address \
         'int LLVMFuzzerTestOneInput(const char *p, long n) { return !p && n; }' ;;
-    @httpx | @redis | @prometheus_client | @websockets | @yaml | @jsonschema)
+    @httpx | @redis | @libtmux | @prometheus_client | @websockets | @yaml | @jsonschema)
         for python in python3 /usr/bin/python3; do
             "$python" -c "import ${1#@}" 2>/dev/null && return
         done

@@ -171,7 +171,7 @@ class Server:
             for where, _, files in os.walk(os.path.join(self.dir, top)):
                 for file in files:
                     path = os.path.relpath(os.path.join(where, file), self.dir)
-                    if not re.search("/(events|edit)/", path):  # which keep what was
+                    if not re.search("/(events|edit|reserve)/", path):  # which stay
                         count["file", kind_of(path)] += 1
         return collections.Counter({key: n for key, n in count.items() if key[1]})
 

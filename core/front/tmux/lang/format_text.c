@@ -265,7 +265,7 @@ void format_substitute(struct buf *out, struct str s, struct str pattern, struct
 
 /* --- times -------------------------------------------------------------------- */
 
-/* Appends the format, with what is no conversion doubled: strftime(3) writes it as it is. */
+/* Appends the format; a % that begins no conversion is doubled, and so written. */
 static void put_known(struct buf *out, struct str text)
 {
     static const char known[] = "aAbBcCdDeFgGhHIjmMnprRsStTuUVwWxXyYzZ%";
