@@ -119,6 +119,10 @@ const struct param_list checkpoint_takes_rollback = {
     .about = "Makes files what they were in a checkpoint. A checkpoint of what they are "
              "is made first, so that this can be taken back, too",
     .params = rollback_params,
+    .rule = "{\"oneOf\":[{\"required\":[\"to\"],"
+            "\"properties\":{\"to\":{\"type\":\"integer\"}}},"
+            "{\"required\":[\"unfinished\"],"
+            "\"properties\":{\"unfinished\":{\"type\":\"string\"}}}]}",
     .example = "{\"to\": 3, \"dry_run\": true}"};
 
 static const struct param drop_params[] = {
