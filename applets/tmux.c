@@ -56,7 +56,7 @@ static int usage(void)
     return 1;
 }
 
-/* Returns the index of the first word that is no option; -1: to be ended with *status. */
+/* Returns the index of the first word after the options; -1: exit with *status. */
 static int parse(int argc, char **argv, struct tmux_words *w, int *status)
 {
     int c;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checkpoints before what may change files (--checkpoints): whoever is about to begin
+ * Checkpoints before what may change files (--checkpoints): what is about to begin
  * asks at the gate (engine/gate.h). If a checkpoint is due, a helper makes it, and what
  * asked waits for its end, or for --checkpoint-wait; then it goes on beside it.
  */

@@ -10,7 +10,7 @@
 
 struct zip_press;
 
-struct zip_press *zip_press_new(void);    /* aborts if there is no memory */
+struct zip_press *zip_press_new(void);    /* aborts without memory */
 void zip_press_free(struct zip_press *z); /* NULL is fine */
 /* Packs to at most n bytes at out. Returns how many; 0 if they do not fit. */
 size_t zip_press_pack(struct zip_press *z, struct str bytes, void *out, size_t n);

@@ -198,7 +198,7 @@ static int other_tree(const struct checkpoint_call *q, struct store *s, struct t
         json_put_int(result, "to", to);
         return rc;
     }
-    /* With the patterns of the checkpoint, so that what it left out is no change. */
+    /* By the checkpoint's patterns: files that it left out are not changes. */
     struct checkpoint_call same = *q;
     same.exclude = json_get(from, "exclude");
     store_only_look(s);

@@ -301,7 +301,7 @@ bool scan_skips(const struct tree_scan *q, struct str path, const struct scan_st
            ignore_match(q->skip, path, st->x.type == ENTRY_FOLDER) == IGNORE_YES;
 }
 
-/* Returns 1 if it is no part of the tree, or gone; -1 and sets *e. */
+/* Returns 1 if it is gone, or outside the tree; -1 and sets *e. */
 static int put_entry(struct scan_walk *w, struct scan_frame *f, const char *z,
                      struct err *e)
 {

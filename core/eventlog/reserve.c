@@ -159,7 +159,7 @@ static bool find_full(struct eventlog *l, struct segment *s, size_t n, bool look
         return true;
     if (replenish(l, s, n) == 0)
         return l->zeros > 0 && l->zeros_bytes < l->reserve;
-    return reserve_full(errno); /* of another error the write itself is told */
+    return reserve_full(errno); /* the write itself reports another error */
 }
 
 int reserve_for(struct eventlog *l, size_t n)

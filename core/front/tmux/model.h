@@ -47,7 +47,7 @@ int link_shuffle(struct tm_session *s, struct tm_link *l, bool before);
 void session_renumber(struct tm_session *s);
 /* The same windows in all sessions of the group. */
 void session_sync_group(struct tm_session *s);
-/* The other sessions of its group are told the change of s. */
+/* Tells the other sessions of its group what changed in s. */
 void session_touch(struct tm_session *s);
 
 /* ---- windows ---- */

@@ -242,7 +242,7 @@ struct tm_command {
 enum tm_command_flags {
     CMD_STARTS = 1,      /* starts a server */
     CMD_INDEX = 2,       /* -t is the place of a window, which need not be there */
-    CMD_MAYBE = 4,       /* -t that names nothing is no error */
+    CMD_MAYBE = 4,       /* -t may name nothing */
     CMD_SOURCE_MARK = 8, /* -s is the marked pane if it is not given */
     CMD_PREFER_UNATTACHED = 16
 };

@@ -58,7 +58,7 @@ void screen_clear(struct pane_screen *s);
 
 enum capture_flags {
     CAPTURE_CODES = 1,   /* colours and attributes as escape sequences */
-    CAPTURE_OCTAL = 2,   /* with what is no character as \NNN */
+    CAPTURE_OCTAL = 2,   /* bytes of no character as \NNN */
     CAPTURE_JOIN = 4,    /* without a newline where a row is continued */
     CAPTURE_BLANKS = 8,  /* trailing blanks stay */
     CAPTURE_BENEATH = 16 /* the primary screen beneath the alternate one */
