@@ -89,13 +89,13 @@ void skill_python_env(struct engine *en, struct buf *env)
 {
     char dir[sizeof(en->state_dir) + 8];
     struct buf path = BUF_INIT(LIMIT_SPAWN_MAX);
-    struct str given = value_of(buf_str(env), STR("PYTHONPATH="));
     const char *ours = env_get(en->env, "PYTHONPATH");
     snprintf(dir, sizeof(dir), "%s/python", en->state_dir);
     if (en->socket[0] && !value_of(buf_str(env), STR("OD_SOCKET=")).p) {
         buf_addf(env, "OD_SOCKET=%s", en->socket);
         buf_addc(env, 0);
     }
+    struct str given = value_of(buf_str(env), STR("PYTHONPATH=")); /* until env grows */
     if (en->state_dir[0] && write_module(dir) == 0) {
         buf_addf(&path, "PYTHONPATH=%s", dir);
         if (given.n || (!given.p && ours && *ours)) {

@@ -1072,7 +1072,7 @@ async def _(case):
     async with Peer(case, since=0) as peer:
         await peer.run(f"head -c 100m /dev/zero >{filler} 2>/dev/null; true")
         await peer.run(f"truncate -s -40k {filler}")
-        await send_many(case, peer, names, {"note": "x" * 1000})
+        await send_many(case, peer, names, {"note": "x" * 8000})
         ends, refused = [], []
         while len(ends) + len(refused) < len(names):
             message = await peer.until(lambda e: "error" in e or "cause" in e)
