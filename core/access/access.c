@@ -9,12 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What a login opened ends with it. */
+static void on_ended(struct grants *g, const struct grant *one)
+{
+    visit_end_all(container_of(g, struct access, grants), NULL, grant_number(one));
+}
+
 struct access *access_open(struct engine *en, const struct json *options)
 {
     struct access *a = xnew(struct access);
     struct str cors = json_str(options, "cors_origin", "");
     a->en = en;
     a->grants.en = en;
+    a->grants.ended = on_ended;
+    a->login_ms = json_int(options, "login_ms", LOGIN_S * 1000);
     hosts_init(&a->hosts, options);
     keys_init(&a->keys, options);
     a->keys.hold = en->hold;

@@ -40,7 +40,8 @@ struct access {
     char *origin, *prefix; /* owned; of the page, access_set_outside; "": none */
     bool framed;
     struct list visitors, watches, entrances;
-    uint64_t visits; /* the number of the last visit */
+    int64_t login_ms; /* how long a login lasts */
+    uint64_t visits;  /* the number of the last visit */
 };
 
 /* options: what is stored as "http"; used only during the call. Never returns NULL. */
@@ -142,12 +143,12 @@ bool access_is_own_origin(const struct access *a, const struct req *r, struct st
 bool access_from_here(const struct access *a, const struct req *r);
 
 /*
- * Makes a login of r's sender at r's listener, with r's right and key, for LOGIN_S
- * seconds, and adds its Set-Cookie to r's answer. Above LOGINS_MAX the oldest login of
- * the key that has the most ends.
+ * Makes a login of r's sender at r's listener, with r's right and key, for login_ms, and
+ * adds its Set-Cookie to r's answer. Above LOGINS_MAX the oldest login of the key that
+ * has the most ends. When a login ends, its WebSockets and requests in progress end.
  */
 void access_log_in(struct access *a, struct req *r, const char *cookie);
-/* Ends r's login and adds the Set-Cookie that removes it; its WebSockets end. */
+/* Ends r's login and adds the Set-Cookie that removes it. */
 void access_log_out(struct access *a, struct req *r, const char *cookie);
 /* Writes the page token of r's login to out, as a string. Returns -1 if r has no login
  * that counts at r's route by a cookie. */

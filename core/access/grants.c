@@ -71,6 +71,8 @@ static int read_row(const struct json *row, struct grant *one)
     return rc;
 }
 
+static void begin_timer(struct grants *g);
+
 void grants_load(struct grants *g)
 {
     const struct buf *kept = map_get(&g->en->states, STR(STATE));
@@ -83,6 +85,7 @@ void grants_load(struct grants *g)
     if (kept && !list)
         log_error("the logins that were kept are unreadable: %s", e.text);
     json_free(list);
+    begin_timer(g);
 }
 
 /* ---- the set ---- */
@@ -125,8 +128,35 @@ const struct grant *grants_find(const struct grants *g, enum grant_kind kind,
 
 static void drop(struct grants *g, unsigned i)
 {
+    struct grant one = g->v[i];
     memmove(&g->v[i], &g->v[i + 1], sizeof(g->v[0]) * (g->n - i - 1));
     g->n--;
+    if (g->ended && one.kind == GRANT_LOGIN)
+        g->ended(g, &one);
+}
+
+static void on_end(struct timer *t)
+{
+    struct grants *g = container_of(t, struct grants, ends);
+    unsigned before = g->n;
+    for (unsigned i = g->n; i-- > 0;)
+        if (!counts(&g->v[i]))
+            drop(g, i);
+    if (g->n < before)
+        store(g);
+    begin_timer(g);
+}
+
+static void begin_timer(struct grants *g)
+{
+    int64_t first = INT64_MAX;
+    for (unsigned i = 0; i < g->n; i++)
+        if (g->v[i].kind != GRANT_SECRET && g->v[i].until_ms < first)
+            first = g->v[i].until_ms;
+    if (!g->en || first == INT64_MAX)
+        return;
+    int64_t left = first - clock_wall_ms();
+    timer_begin(g->en->loop, &g->ends, left > 0 ? left : 0, on_end);
 }
 
 static unsigned number_of(const struct grants *g, enum grant_kind kind, const char *key)
@@ -163,6 +193,7 @@ void grants_put(struct grants *g, const struct grant *like)
     g->v[g->n++] = *like;
     if (like->kind != GRANT_SECRET) /* each worker is given these, before grants_load */
         store(g);
+    begin_timer(g);
 }
 
 void grants_add(struct grants *g, const struct grant *like, char out[LOGIN_TOKEN_HEX + 1])

@@ -17,12 +17,13 @@
 #define OD_ACCESS_GRANTS_H
 
 #include "access/keys.h"
+#include "io/loop.h"
 
 struct engine;
 
 enum {
     LOGINS_MAX = 64,      /* the oldest of the key that has the most makes room */
-    LOGIN_S = 12 * 3600,  /* seconds that a login lasts */
+    LOGIN_S = 12 * 3600,  /* seconds that a login lasts, unless --login-time says */
     LOGIN_TOKEN_HEX = 64, /* digits of a token: 256 bits */
     LOGIN_ONCE_MAX = 16,  /* unused links; the oldest is dropped */
     LOGIN_ONCE_S = 600,   /* seconds that such a link counts */
@@ -42,7 +43,11 @@ struct grant {
 };
 
 struct grants {
-    struct engine *en; /* borrowed; NULL: they are stored nowhere */
+    struct engine *en; /* borrowed; NULL: they are stored nowhere, and end unnoticed */
+    /* NULL: nothing. A login has ended, by its time or as another one needed its place,
+     * or is ended. */
+    void (*ended)(struct grants *g, const struct grant *one);
+    struct timer ends; /* at the earliest end */
     /* the oldest first */
     struct grant v[LOGINS_MAX + LOGIN_ONCE_MAX + GRANT_SECRETS_MAX];
     unsigned n;

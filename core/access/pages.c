@@ -203,13 +203,14 @@ void access_log_in(struct access *a, struct req *r, const char *cookie)
     char token[LOGIN_TOKEN_HEX + 1];
     struct grant one = {.kind = GRANT_LOGIN,
                         .right = req_right(r),
-                        .until_ms = clock_wall_ms() + LOGIN_S * 1000,
+                        .until_ms = clock_wall_ms() + a->login_ms,
                         .secure = is_by_tls(a, r, cookie)};
     BUG_ON(one.right == RIGHT_NONE);
     snprintf(one.key, sizeof(one.key), "%s", req_key(r));
     snprintf(one.at, sizeof(one.at), "%s", req_at(r));
+    req_by(r)->login = 0; /* its answer is still to be sent if that login makes room */
     grants_add(&a->grants, &one, token);
-    set_cookie(a, r, cookie, token, LOGIN_S, one.secure);
+    set_cookie(a, r, cookie, token, (int)(a->login_ms / 1000), one.secure);
     memset(token, 0, sizeof(token));
 }
 
@@ -219,11 +220,9 @@ void access_log_out(struct access *a, struct req *r, const char *cookie)
     if (!one)
         return;
     bool secure = one->secure || is_by_tls(a, r, cookie);
-    uint64_t login = grant_number(one);
+    *req_by(r) = (struct req_by){.login = 0}; /* its answer is still to be sent */
     grants_end(&a->grants, one);
     set_cookie(a, r, cookie, "", 0, secure);
-    *req_by(r) = (struct req_by){.login = 0}; /* its answer is still to be sent */
-    visit_end_all(a, NULL, login);
 }
 
 /* ---- addresses of apps ---- */
@@ -304,7 +303,8 @@ bool access_app_enter(const struct access *a, struct req *r, uint16_t port,
         return false;
     snprintf(value, sizeof(value), "%.*s", STR_ARG(token));
     /* The page's link has the page's own scheme. */
-    set_cookie(a, r, LOGIN_COOKIE_APP, value, LOGIN_S, req_is_secure(r) || one->secure);
+    set_cookie(a, r, LOGIN_COOKIE_APP, value, (int)(a->login_ms / 1000),
+               req_is_secure(r) || one->secure);
     return true;
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HOSTS_MAX = 64 };
+enum { HOSTS_MAX = 64, DAY_MS = 86400000 };
 
 static int check_host(struct str value, struct err *e)
 {
@@ -89,6 +89,17 @@ static const struct option_row rows[] = {
      .about = "let pages of ORIGIN (https://app.example.com) read answers in a "
               "browser; they must send the key, so the server must have one. Not at "
               "NAME@ADDRESS"},
+    {.name = "login-time",
+     .type = OPTION_SECONDS,
+     .value = "SECONDS",
+     .env = "OD_LOGIN_TIME",
+     .member = "login_ms",
+     .dflt = "12h",
+     .min = 1000,
+     .max = 30LL * DAY_MS,
+     .takes = "from one second to 30 days",
+     .about = "end the login of a person at the page or at an app after this time, and "
+              "the connections that it opened"},
     {.name = "tls-cert",
      .type = OPTION_TEXT,
      .value = "FILE",

@@ -3,7 +3,7 @@
 
 The rows are those of `od serve --routes`: each listener, route and method, with each proof
 that counts there and some that do not: none, wrong, a key that may only view, another
-listener's, a removed one, the right one doubled, a signature that has expired; in the
+listener's, a removed one, the right one doubled, a signature and a login that have expired; in the
 field, bearer, query, cookie, path and body; with and without a foreign Origin and Host;
 for each way in which a key can be configured. There is no list of routes here. What is
 judged is what happened: the keys, the log of actions, files, variables, and whether an
@@ -23,7 +23,7 @@ import traceback
 
 import httpx
 
-from access_rows import HEADER, OD, WS, Box
+from access_rows import HEADER, OD, SOON, WS, Box, log_in, may
 from tap import LIMIT, Tap, holds, same, wait_for
 
 T = os.environ["T"]
@@ -165,6 +165,10 @@ def attempts(box, at, route, full):
             text = f"{box.secret}:read::{box.key}:1"
             late = "v1_" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
             yield "a signature that has expired", [], f"&signature={late}&signature_expiration=1"
+    if full:
+        yield "login that has ended", list(box.ended.items()), ""
+        cookie = box.ended["Cookie"].partition("=")[2]
+        yield "the same at apps", [("Cookie", f"od_preview={cookie}; od_app={cookie}")], ""
     if full:  # a right key where none is looked for
         yield "key in other places", [("Proxy-Authorization", "Bearer " + KEY), ("X-Key", KEY),
                                       ("Cookie", f"{HEADER}={KEY}; od_ui={KEY}; od_preview={KEY}")], \
@@ -180,7 +184,7 @@ class Walk:
         options, self.closed = WAYS[way]
         self.way, self.routes, self.full = way, routes, way in FULL
         self.cells, self.wrong, self.statuses = 0, [], collections.Counter()
-        self.box = box = Box(FRONTS, words=("--ui", *options.get("words", ())), env=options.get("env"))
+        self.box = box = Box(FRONTS, words=("--ui", "--login-time", SOON, *options.get("words", ())), env=options.get("env"))
         self.box.key = KEY
         box.marks, box.secret = box.path("marks"), box.path("work", "secret")
         os.mkdir(box.marks)
@@ -204,6 +208,8 @@ class Walk:
             box.view, box.removed = box.add("view", "--view"), box.add("removed")
             box.other = box.add("other", "--listener", "viewer@")
             box.manage("--key-remove", "removed")
+            box.ended = log_in(box, KEY)
+            wait_for(lambda: may(box, box.ended) == 401, "the login ends")
 
     def state(self):
         """All that a stranger could have changed."""

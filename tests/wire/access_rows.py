@@ -12,6 +12,7 @@ import json
 import os
 import re
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from served import Served
 from tap import LIMIT, Rows, Tap, has, holds, run_rows, same, wait_for
 
 T, OD = os.environ["T"], os.environ["OD"]
+SOON = os.environ.get("OD_TEST_SLOW", "2")  # seconds that a login lasts, for what is to see its end
 KEPT_OUT = re.compile("^(OD_|OH_|SESSION_API_KEY|EXECD_|SWEREX_)")
 KEY = "the-key-of-the-start-0123456789"
 HEADER = "X-Session-API-Key"
@@ -88,6 +90,35 @@ def box(each):
               if name in each.options}
     with Box(**wanted).alive() as one:
         yield one
+
+
+def log_in(s, key):
+    """The fields of a person's page."""
+    answer = httpx.post(s.at[""] + "/ui/session", data={"key": key})
+    same(answer.status_code, 303)
+    cookie = "od_ui=" + answer.cookies["od_ui"]
+    page = httpx.get(s.at[""] + "/ui/session", headers={"Cookie": cookie}).json()["page"]
+    return {"Cookie": cookie, "X-OD-Page": page}
+
+
+def may(s, login):
+    return httpx.get(s.at[""] + "/ui/ports", headers=login).status_code
+
+
+def app_of(s, login):
+    """The address of the app at port 1, where there is none."""
+    link = httpx.get(s.at[""] + "/proxy/1/", headers={"Cookie": login["Cookie"]}).headers["location"]
+    app = f"{s.at['']}/proxy/{link.rpartition('../')[2].removeprefix('./')}"
+    same(httpx.get(app).status_code, 502)
+    return app
+
+
+def watch(s, login):
+    """A WebSocket of the page that got its first message."""
+    wire = Wire(s.at[""], "/events?since=0", {**WS, "Cookie": login["Cookie"], "Origin": "http://localhost"})
+    wire.say(json.dumps({"page": login["X-OD-Page"]}))
+    same(wire.file.read(1), b"\x81")
+    return wire
 
 
 # --- the deferred init of V1
@@ -285,37 +316,44 @@ def _(s):
      words=("--ui",))
 def _(s):
     people = s.add("people")
-
-    def log_in(key):
-        answer = httpx.post(s.at[""] + "/ui/session", data={"key": key})
-        same(answer.status_code, 303)
-        cookie = "od_ui=" + answer.cookies["od_ui"]
-        page = httpx.get(s.at[""] + "/ui/session", headers={"Cookie": cookie}).json()["page"]
-        return {"Cookie": cookie, "X-OD-Page": page}
-
-    def may(login):
-        return httpx.get(s.at[""] + "/ui/ports", headers=login).status_code
-
-    theirs, mine = log_in(people), log_in(KEY)
-    link = httpx.get(s.at[""] + "/proxy/1/", headers={"Cookie": theirs["Cookie"]}).headers["location"]
-    app = f"{s.at['']}/proxy/{link.rpartition('../')[2].removeprefix('./')}"
-    same(httpx.get(app).status_code, 502)  # there is nothing at port 1
-    wire = Wire(s.at[""], "/events?since=0", {**WS, "Cookie": theirs["Cookie"], "Origin": "http://localhost"})
-    wire.say(json.dumps({"page": theirs["X-OD-Page"]}))
-    same(wire.file.read(1), b"\x81")
-    same((may(theirs), may(mine)), (200, 200))
+    theirs, mine = log_in(s, people), log_in(s, KEY)
+    app = app_of(s, theirs)
+    wire = watch(s, theirs)
+    same((may(s, theirs), may(s, mine)), (200, 200))
     s.manage("--key-remove", "people")
     holds(wire.ends())
-    same((may(theirs), may(mine)), (401, 200))
+    same((may(s, theirs), may(s, mine)), (401, 200))
     same(httpx.get(app).status_code, 403)
     both = {"Cookie": "od_ui=" + 64 * "0" + "; " + mine["Cookie"] + "; od_ui=x", "X-OD-Page": mine["X-OD-Page"]}
-    same(may(both), 200, "each of several cookies is tried")
-    out = Wire(s.at[""], "/events?since=0", {**WS, "Cookie": mine["Cookie"], "Origin": "http://localhost"})
-    out.say(json.dumps({"page": mine["X-OD-Page"]}))
-    same(out.file.read(1), b"\x81")
+    same(may(s, both), 200, "each of several cookies is tried")
+    out = watch(s, mine)
     same(httpx.delete(s.at[""] + "/ui/session", headers=mine).status_code, 204)
     holds(out.ends(), "a login's sockets end with it")
-    same(may(mine), 401)
+    same(may(s, mine), 401)
+
+
+@row("a login's time is over: its cookie, page, app and WebSockets, also after the worker was killed",
+     key=KEY, words=("--ui", "--login-time", SOON))
+def _(s):
+    mine = log_in(s, KEY)
+    wire, app = watch(s, mine), app_of(s, mine)
+    holds(wire.ends())
+    same((may(s, mine), httpx.get(app).status_code), (401, 403))
+    mine = log_in(s, KEY)
+    os.kill(json.loads(s.manage("--status", "--json"))["servers"][0]["worker"], signal.SIGKILL)
+    wire = watch(s, mine)
+    holds(wire.ends())
+    same(may(s, mine), 401)
+
+
+@row("a login that makes room for others ends with its WebSockets", key=KEY, words=("--ui",))
+def _(s):
+    first = log_in(s, KEY)
+    wire = watch(s, first)
+    for _ in range(64):  # LOGINS_MAX
+        last = log_in(s, KEY)
+    holds(wire.ends())
+    same((may(s, first), may(s, last)), (401, 200))
 
 
 @row("a removed key: sessions of MCP", key=KEY)
