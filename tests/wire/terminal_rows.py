@@ -443,6 +443,31 @@ def _(_):
     s.end()
 
 
+@row("a killed worker: who had everything and comes back before more does gets only that", slow=True)
+def _(_):
+    s = Server("killed-still")
+    s.run("k", "true")
+    v = s.view("k")
+    wait_for(lambda: v.frames, "a picture")
+    go = f"{T}/go"
+    s.act("k", "run", wait=False,
+          command=f"echo be''fore; until [ -e {go} ]; do sleep 0.05; done; echo af''ter")
+    v.shows("before\r\n")
+    os.kill(s.worker(), signal.SIGKILL)
+    wait_for(lambda: v.code is not None, "the link breaks")
+    for _ in range(50):
+        with contextlib.suppress(OSError, websockets.WebSocketException, asyncio.TimeoutError):
+            after = s.view("k", since=v.offset)
+            break
+    after.says(lambda m: "hello" in m, "it is back")
+    wait_for(lambda: s.sessions()["k"]["viewers"] == 1, "it watches")
+    with open(go, "w", encoding="ascii"):
+        pass
+    after.shows("after\r\n")
+    same([k for k, _, _ in after.frames if k == 2], [])
+    s.end()
+
+
 @row("UTF-8 in pieces, wide characters, colours, the alternate screen and a title")
 def _(s):
     s.run("uni", "true")

@@ -331,7 +331,7 @@ struct feed *feed_of(struct terminal *t, struct session *s, uint64_t since)
         f->first = view.view - TERMINAL_REBUILD;
     f->at = f->first;
     f->target = view.view;
-    f->split = since > f->first && since < f->target ? since : 0;
+    f->split = since > f->first && since <= f->target ? since : 0;
     f->op = op_new(OP_VIEW, &sink, f);
     f->op->cursor = f->first;
     session_observe(s, f->op);
