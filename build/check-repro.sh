@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # check-repro.sh [deep]: two builds of this tree in two folders are identical,
-# byte by byte. With "deep" the second one also builds the dependencies again.
+# byte by byte. The first may take objects from a cache, the second compiles all of
+# them; with "deep" it also builds the dependencies again.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -10,7 +11,6 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 unset MAKEFLAGS MAKELEVEL MFLAGS MODE O
-export CCACHE_DISABLE=1 # both are compiled
 cache=$(build/cache-dir.sh)
 arch=$(uname -m)
 
@@ -25,6 +25,7 @@ for folder in one another/and-longer; do
         OD_CACHE=$tmp/cache
     fi
     export OD_CACHE
+    [ "$folder" = one ] || export CCACHE_DISABLE=1
     ${MAKE:-make} -C "$tmp/$folder" -j"$(nproc 2>/dev/null || echo 2)" all >"$tmp/log" 2>&1 || {
         cat "$tmp/log"
         exit 1

@@ -49,6 +49,10 @@ fuzz_limit=$((${FUZZ_SECONDS:-10} + 120 * OD_TEST_SLOW))
 jobs=$(nproc 2>/dev/null || echo 2)
 arch=$(uname -m)
 logs=out/test
+# Tests that build have another HOME, and the same cache of objects.
+if command -v ccache >/dev/null; then
+    export CCACHE_DIR=${CCACHE_DIR:-$(ccache -k cache_dir)}
+fi
 passed=0 failed=0 skipped=0 seconds=() unsteady=()
 unset MAKEFLAGS MAKELEVEL MFLAGS MODE TARGET O
 
