@@ -384,6 +384,7 @@ def _(server):
         shell = box.session("count")
         shell.run(f"cd {server.dir}")
         follower = server.client()
+        follower.wait_ready()  # until it has met the server, a lost connection is an error
         events, ids = follower.events(0), []
 
         def follow():
