@@ -30,6 +30,7 @@ struct checkpoint_options {
     int64_t ids[NUMBERS_MAX];
     size_t ids_n;
     bool json;
+    bool help;
     char cwd[PATH_MAX];
 };
 
@@ -53,10 +54,24 @@ static void print_size(int64_t bytes)
     printf(n < 10 && unit[0] != 'B' ? "%.1f %s" : "%.0f %s", n, unit);
 }
 
-static void print_name(struct str s)
+static void print_clean(struct str s, const char *keep)
 {
-    for (size_t i = 0; i < s.n; i++)
-        putchar((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f ? '?' : s.p[i]);
+    struct buf b = BUF_INIT(OUT_MAX);
+    called_clean(&b, s, keep);
+    fwrite(buf_z(&b), 1, b.n, stdout);
+    buf_release(&b);
+}
+
+static void print_name(struct str s) { print_clean(s, ""); }
+
+/* Lines of files, as they are unless a person would see them. */
+static void print_diff(struct str diff)
+{
+    if (isatty(STDOUT_FILENO))
+        print_clean(diff, "\n\t");
+    else
+        fwrite(diff.p, 1, diff.n, stdout);
+    putchar('\n');
 }
 
 static void print_list_of(const struct json *list, const char *what)
@@ -147,7 +162,7 @@ static void print_changes(const struct json *r)
             printf("%s%.*s", sep, STR_ARG(json_str_value(w, "")));
         printf(sep[0] == ',' ? ")\n" : "\n");
         if (diff.n)
-            printf("%.*s\n", STR_ARG(diff));
+            print_diff(diff);
     }
     if (json_int(r, "more", 0) > 0)
         printf("… and %lld more\n", (long long)json_int(r, "more", 0));
@@ -285,6 +300,8 @@ static bool take_flag(struct checkpoint_options *o, const char *name)
 {
     if (strcmp(name, "--json") == 0)
         o->json = true;
+    else if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        o->help = true;
     else if (strcmp(name, "--pin") == 0)
         json_put_bool(o->args, "pin", true);
     else if (strcmp(name, "--dry-run") == 0)
@@ -419,6 +436,22 @@ static int run(struct checkpoint_options *o, const char *verb)
     return r ? show(o, verb, r) : say(e.code == ERR_INVALID ? MISUSED : OURS, e.text);
 }
 
+/* The words have been taken. */
+static int do_words(struct checkpoint_options *o)
+{
+    struct err e = ERR_INIT;
+    o->word = o->word ? o->word : "create";
+    const char *verb = verb_of(o);
+    if (!verb)
+        called_say("there is no verb %.100s; see %s\n", o->word,
+                   called_help("checkpoint").z);
+    else if (take_args(o, verb, &e) < 0)
+        say(MISUSED, e.text);
+    else
+        return run(o, verb);
+    return MISUSED;
+}
+
 static int checkpoint_main(int argc, char **argv)
 {
     struct checkpoint_options *o = calloc(1, sizeof(*o));
@@ -431,19 +464,10 @@ static int checkpoint_main(int argc, char **argv)
     o->dirs = json_array();
     o->exclude = json_array();
     o->paths = json_array();
-    if (take_words(o, argc, argv, &e) < 0) {
+    if (take_words(o, argc, argv, &e) < 0)
         say(MISUSED, e.text);
-    } else {
-        o->word = o->word ? o->word : "create";
-        const char *verb = verb_of(o);
-        if (!verb)
-            called_say("there is no verb %.100s; see %s\n", o->word,
-                       called_help("checkpoint").z);
-        else if (take_args(o, verb, &e) < 0)
-            say(MISUSED, e.text);
-        else
-            status = run(o, verb);
-    }
+    else
+        status = o->help ? applet_help(&applet_checkpoint) : do_words(o);
     json_free(o->args);
     json_free(o->dirs);
     json_free(o->exclude);

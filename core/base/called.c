@@ -115,34 +115,29 @@ struct called called_help(const char *applet)
 
 const char *called_start(void) { return how.help; }
 
-/*
- * Writes to standard error, at once, because others write there too. Peers and files have
- * a part in these texts: control characters are written as escapes, C1 ones, too, which
- * some terminals obey, and so are bytes that are not UTF-8.
- */
-static void write_clean(struct str s)
+void called_clean(struct buf *out, struct str text, const char *keep)
 {
-    struct buf out = BUF_INIT(4 * SAY_MAX);
-    while (s.n > 0) {
+    while (text.n > 0) {
         uint32_t cp = 0;
-        int n = utf8_decode(s, &cp);
-        bool plain = n > 0 && (cp == '\n' || cp == '\t' ||
+        int n = utf8_decode(text, &cp);
+        bool plain = n > 0 && ((cp > 0 && cp < 0x20 && strchr(keep, (int)cp)) ||
                                (cp >= 0x20 && cp != 0x7f && (cp < 0x80 || cp >= 0xa0)));
         if (plain)
-            buf_adds(&out, str_sub(s, 0, (size_t)n));
+            buf_adds(out, str_sub(text, 0, (size_t)n));
         else
-            buf_addf(&out, "\\x%02x", n > 0 ? (unsigned)cp : (unsigned char)s.p[0]);
-        s = str_sub(s, n > 0 ? (size_t)n : 1, s.n);
+            buf_addf(out, "\\x%02x", n > 0 ? (unsigned)cp : (unsigned char)text.p[0]);
+        text = str_sub(text, n > 0 ? (size_t)n : 1, text.n);
     }
-    fwrite(buf_z(&out), 1, out.n, stderr);
-    buf_release(&out);
 }
 
 static void say(struct buf *line, const char *format, va_list ap)
 {
     if (buf_addv(line, format, ap) < 0)
         buf_addz(line, "a message that is too long to be shown\n");
-    write_clean(buf_str(line));
+    struct buf out = BUF_INIT(4 * SAY_MAX);
+    called_clean(&out, buf_str(line), "\n\t");
+    fwrite(buf_z(&out), 1, out.n, stderr); /* at once, because others write there too */
+    buf_release(&out);
     buf_release(line);
 }
 

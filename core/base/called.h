@@ -49,11 +49,15 @@ void called_add_word(struct buf *out, struct str word);
 const char *called_start(void);
 
 /*
+ * Appends text of a server or a file so that a terminal obeys nothing in it: control
+ * characters, C1 ones, which some terminals obey, and bytes that are not UTF-8 are
+ * written as "\x1b". keep: characters that stay, such as "\n\t".
+ */
+void called_clean(struct buf *out, struct str text, const char *keep);
+/*
  * Prints "NAME: " and the text to standard error, with NAME as in called_name. The
- * text ends its own line. Nothing in it reaches a terminal as a control sequence:
- * control characters, C1 ones and bytes that are not UTF-8 are written as "\x1b"; only
- * \n and \t stay. All text of servers and files that goes there goes through these two
- * functions.
+ * text ends its own line. It is written as by called_clean, with its \n and \t. All text
+ * of servers and files that goes there goes through these two functions.
  */
 __attribute__((format(printf, 1, 2))) void called_say(const char *format, ...);
 /* The same without the name, for the rest of a line. */
