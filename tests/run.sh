@@ -15,7 +15,7 @@
 #   fuzz       each target of tests/fuzz for FUZZ_SECONDS, as clang and libFuzzer build it
 #   quick, all several of them; in `all`, what the fuzzers try is the same each time
 #
-# Every program has TEST_LIMIT seconds (240), times OD_TEST_SLOW: how many times slower
+# Every program has TEST_LIMIT seconds (120), times OD_TEST_SLOW: how many times slower
 # than usual (0.5 ms) an execution is here, from 2 to 8, measured at the start. The limits
 # of waiting within programs are multiplied by it too. A group without programs prints
 # nothing. Logs are in out/test/GROUP/NAME.log; those of failures are shown.
@@ -44,7 +44,7 @@ measure_slow() {
     echo $((ms < 40 ? 2 : ms > 160 ? 8 : ms / 20))
 }
 export OD_TEST_SLOW=${OD_TEST_SLOW:-$(measure_slow)}
-limit=$((${TEST_LIMIT:-240} * OD_TEST_SLOW))
+limit=$((${TEST_LIMIT:-120} * OD_TEST_SLOW))
 fuzz_limit=$((${FUZZ_SECONDS:-10} + 120 * OD_TEST_SLOW))
 jobs=$(nproc 2>/dev/null || echo 2)
 arch=$(uname -m)

@@ -27,7 +27,7 @@ from v0_server import OTHER_UID, Server, users
 
 ROOT = os.path.join(os.path.dirname(__file__), "../..")
 row = Rows()
-LIMIT = 60 * int(os.environ.get("OD_TEST_SLOW") or 2)  # seconds for anything that is waited for
+LIMIT = 30 * int(os.environ.get("OD_TEST_SLOW") or 2)  # seconds for anything that is waited for
 
 
 class Peer(events_client.Peer):

@@ -12,7 +12,7 @@ import tap
 from tap import Tap, run_rows
 from v0_server import Server, users
 
-LIMIT = 60 * int(os.environ.get("OD_TEST_SLOW") or 2)
+LIMIT = 30 * int(os.environ.get("OD_TEST_SLOW") or 2)
 
 
 class Case:

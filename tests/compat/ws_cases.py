@@ -17,7 +17,7 @@ import threading
 import time
 
 ECHO = sys.argv[1]
-LIMIT = 60 * int(os.environ.get("OD_TEST_SLOW") or 2)  # seconds that a case may wait
+LIMIT = 30 * int(os.environ.get("OD_TEST_SLOW") or 2)  # seconds that a case may wait
 CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 ROLES = ("server", "client")  # of ours
 

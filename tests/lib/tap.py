@@ -27,7 +27,7 @@ import time
 import traceback
 
 SLOW = int(os.environ.get("OD_TEST_SLOW") or 2)  # tests/run.sh measures it
-LIMIT = 60 * SLOW  # seconds for anything that is waited for
+LIMIT = 30 * SLOW  # seconds for anything that is waited for
 OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 ends = []
 logs = {}  # path: bytes that were shown

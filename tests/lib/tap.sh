@@ -190,7 +190,7 @@ tap_clean() {
     tap_rc=$?
     trap - EXIT
     if [ -z "$tap_done" ]; then
-        tap_line no "the test ended early, with status $tap_rc"
+        tap_line no "${0##*/} ended early, with status $tap_rc"
         [ "$tap_rc" != 143 ] || tap_last_words
         tap_rc=1
     fi
