@@ -379,7 +379,8 @@ def check_definitions(tap, client):
     wrong = []
     for name in ("read", "edit", "write", "search"):
         schema = tools[name]["inputSchema"]
-        if set(schema) - {"type", "properties", "required"} or schema["type"] != "object":
+        if set(schema) - {"type", "properties", "required", "additionalProperties"} or \
+                schema["type"] != "object":
             wrong.append(f"{name}: {sorted(schema)}")
         for each, row in schema["properties"].items():
             if set(row) - {"type", "description", "enum"}:

@@ -215,7 +215,16 @@ def _(case):
         for name, each in ours["properties"].items():
             same(each["type"], theirs["properties"][name]["type"])
             same(set(each) - {"type", "description", "items"}, set())
-        holds(not set(ours) - {"type", "properties", "required"}, ours)
+        holds(not set(ours) - {"type", "properties", "required", "additionalProperties"}, ours)
+
+
+@row("every tool says that it takes no other arguments, and refuses them")
+def _(case):
+    model = case.model("all")
+    listed = model.ask("tools/list")["result"]["tools"]
+    holds(len(listed) > 30, len(listed))
+    same([t["name"] for t in listed if t["inputSchema"].get("additionalProperties") is not False], [])
+    has(model.fails("read", path="x", paht="y").text, "read has no argument paht", "it takes path")
 
 
 @row("agentskills: windows, edits and searches print what they print elsewhere")

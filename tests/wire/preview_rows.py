@@ -362,15 +362,15 @@ def talk(function, path="/ws?a=%20", **options):
     return asyncio.run(run())
 
 
-@test("a WebSocket: subprotocol, fields, big messages, close code")
+@test("a WebSocket: subprotocol, fields, the Origin of a page only, big messages, close code")
 def _(_case):
     async def both(ws):
         first = json.loads(await ws.recv())
         same(ws.subprotocol, "chat")
         same(first["path"], "/ws?a=%20")
         fields = {k.lower(): v for k, v in first["headers"]}
-        same(fields["origin"], f"http://localhost:{app.port_ws}")
-        lacks(fields, "x-session-api-key")
+        lacks(fields, "x-session-api-key", "origin")
+        same(fields["host"], f"localhost:{app.port_ws}")
         for n in (0, 1, 1 << 20, 4 << 20):
             await ws.send(os.urandom(n) if n else b"")
             same(len(await ws.recv()), n)
@@ -378,7 +378,12 @@ def _(_case):
         await ws.wait_closed()
         same((ws.close_code, ws.close_reason), (4321, "as asked"))
 
+    async def of_page(ws):
+        fields = {k.lower(): v for k, v in json.loads(await ws.recv())["headers"]}
+        same(fields["origin"], f"http://localhost:{app.port_ws}")
+
     talk(both, subprotocols=["other", "chat"])
+    talk(of_page, origin=f"http://127.0.0.1:{server.port}")
 
 
 @test("a WebSocket without a subprotocol, and a refused one")

@@ -138,6 +138,7 @@ static struct json *input_schema(const struct param_list *l)
             json_push_str(needed, str_of(p->name));
     }
     json_put(j, "properties", rows);
+    json_put_bool(j, "additionalProperties", false);
     if (json_count(needed) > 0)
         json_put(j, "required", needed);
     else

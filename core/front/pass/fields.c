@@ -159,14 +159,15 @@ static int add_forwarded(const struct passes *p, const struct req *r,
                            str_of(req_is_secure(r) ? "https" : "http"));
 }
 
-static int add_upgrade(const struct pass_target *t, struct buf *out)
+/* A program that sends no Origin is not a browser, and some apps refuse those that are. */
+static int add_upgrade(const struct req *r, const struct pass_target *t, struct buf *out)
 {
     char origin[40];
     snprintf(origin, sizeof(origin), "http://localhost:%u", t->port);
     if (httpc_add_field(out, "Connection", STR("Upgrade")) < 0 ||
         httpc_add_field(out, "Upgrade", STR("websocket")) < 0)
         return -1;
-    return httpc_add_field(out, "Origin", str_of(origin));
+    return req_header(r, "Origin").p ? httpc_add_field(out, "Origin", str_of(origin)) : 0;
 }
 
 int fields_out(const struct passes *p, const struct req *r, const struct pass_target *t,
@@ -185,7 +186,7 @@ int fields_out(const struct passes *p, const struct req *r, const struct pass_ta
         rc = httpc_add_field(out, z, value);
     }
     if (rc == 0 && upgrade)
-        rc = add_upgrade(t, out);
+        rc = add_upgrade(r, t, out);
     return rc == 0 ? add_forwarded(p, r, t, out) : -1;
 }
 
