@@ -167,7 +167,8 @@ static int add_upgrade(const struct req *r, const struct pass_target *t, struct 
     if (httpc_add_field(out, "Connection", STR("Upgrade")) < 0 ||
         httpc_add_field(out, "Upgrade", STR("websocket")) < 0)
         return -1;
-    return req_header(r, "Origin").p ? httpc_add_field(out, "Origin", str_of(origin)) : 0;
+    bool page = req_header(r, "Origin").p;
+    return page ? httpc_add_field(out, "Origin", str_of(origin)) : 0;
 }
 
 int fields_out(const struct passes *p, const struct req *r, const struct pass_target *t,
