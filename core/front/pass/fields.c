@@ -159,7 +159,7 @@ static int add_forwarded(const struct passes *p, const struct req *r,
                            str_of(req_is_secure(r) ? "https" : "http"));
 }
 
-/* A program that sends no Origin is not a browser, and some apps refuse those that are. */
+/* A program that sends no Origin is not a browser, and some apps refuse browsers. */
 static int add_upgrade(const struct req *r, const struct pass_target *t, struct buf *out)
 {
     char origin[40];
