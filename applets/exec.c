@@ -270,7 +270,7 @@ int exec_report(const struct exec_options *o, const struct json *r)
     }
     struct buf text = BUF_INIT(8192);
     if (o->detach && ok && !o->json) {
-        answer_name(&text, r);
+        answer_option(&text, r);
         buf_addc(&text, '\n');
         print(buf_str(&text));
         buf_reset(&text);

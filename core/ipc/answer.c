@@ -123,21 +123,11 @@ void answer_note(struct buf *out, const struct json *note)
     buf_adds(out, text.n ? text : kind);
 }
 
-void answer_name(struct buf *out, const struct json *r)
+void answer_option(struct buf *out, const struct json *r)
 {
     struct str process = json_str(r, "process", "");
-    struct str op = json_str(r, "op", "");
-    struct str session = json_str(r, "session", "main");
-    if (process.n)
-        buf_adds(out, process);
-    else if (str_chr(op, ':') >= 0)
-        buf_adds(out, op);
-    else if (op.n)
-        buf_addf(out, "%.*s:%.*s", STR_ARG(session), STR_ARG(op));
-    else if (json_has(r, "op"))
-        buf_addf(out, "%.*s:%lld", STR_ARG(session), (long long)json_int(r, "op", 0));
-    else
-        buf_adds(out, session);
+    buf_addz(out, process.n ? "-p " : "-s ");
+    called_add_word(out, process.n ? process : json_str(r, "session", "main"));
 }
 
 /* A table: cells are text, columns as wide as their widest cell. */

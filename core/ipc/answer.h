@@ -25,8 +25,11 @@ int answer_exit(const struct json *r);
 void answer_words(struct buf *out, const struct json *r, const char *command);
 /* The same for a note. */
 void answer_note(struct buf *out, const struct json *note);
-/* Appends the name of a result's command or process: "main:12". */
-void answer_name(struct buf *out, const struct json *r);
+/*
+ * Appends the option by which a result's command or process is found again: "-s main",
+ * "-p p1", the name as a shell reads it.
+ */
+void answer_option(struct buf *out, const struct json *r);
 /* Appends the result of "list" as a table; nothing for an empty list. */
 void answer_table(struct buf *out, const struct json *list);
 

@@ -29,12 +29,12 @@ static const char *words(const char *text, const char *command)
     return buf_z(&out);
 }
 
-static const char *name(const char *text)
+static const char *option(const char *text)
 {
     static struct buf out = BUF_INIT(4096);
     struct json *j = of(text);
     buf_reset(&out);
-    answer_name(&out, j);
+    answer_option(&out, j);
     json_free(j);
     return buf_z(&out);
 }
@@ -103,12 +103,11 @@ TEST(ends_and_refusals)
               "nothing is running in session s");
 }
 
-TEST(names)
+TEST(options_that_find_a_command_again)
 {
-    CHECK_STR(name("{\"session\":\"main\",\"op\":12}"), "main:12");
-    CHECK_STR(name("{\"session\":\"main\",\"op\":\"12\"}"), "main:12");
-    CHECK_STR(name("{\"session\":\"main\",\"op\":\"main:12\"}"), "main:12");
-    CHECK_STR(name("{\"process\":\"p3\",\"op\":12}"), "p3");
+    CHECK_STR(option("{\"session\":\"main\",\"op\":12}"), "-s main");
+    CHECK_STR(option("{\"session\":\"a b\"}"), "-s 'a b'");
+    CHECK_STR(option("{\"process\":\"p3\",\"op\":12}"), "-p p3");
 }
 
 TEST(notes_that_need_no_words)
