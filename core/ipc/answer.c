@@ -71,7 +71,9 @@ static void running_words(struct buf *out, const struct json *r, const char *com
         if (how.n)
             buf_addf(out, " (%.*s)", STR_ARG(how));
         buf_addz(out, "; answer it: ");
-        add_hint(out, command, "-s", session, "--input TEXT --wait");
+        add_hint(out, command, "-s", session,
+                 json_bool(r, "full_screen", false) ? "--key KEYS --wait"
+                                                    : "--input TEXT --wait");
         return;
     }
     buf_addz(out, "still running");

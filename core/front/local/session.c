@@ -145,6 +145,8 @@ static void put_text(struct json *j, struct op *op, struct term *term, bool erro
     struct cut cut = {.op = op, .error = error};
     term_text(term, &text, &info, cut_marker, &cut);
     json_put_str(j, error ? "stderr" : "output", buf_str(&text));
+    if (info.alt_screen && op->r.state == OP_RUNNING)
+        json_put_bool(j, "full_screen", true);
     if (info.cut_bytes) {
         struct json *c = json_object();
         json_put_int(c, "from", (int64_t)cut.from);
