@@ -222,7 +222,6 @@ static struct json *message_of(const struct json *asked, const char *id)
     double timeout = json_num_value(t, 0);
     timeout = timeout < SWEREX_TIMEOUT_MAX_S ? timeout : SWEREX_TIMEOUT_MAX_S;
     json_put(args, "argv", argv_of(asked));
-    json_put_z(args, "until", "eof");
     json_put_bool(args, "merge", json_bool(asked, "merge_output_streams", false));
     if (json_is_object(env)) {
         json_put(args, "env", json_copy(env));

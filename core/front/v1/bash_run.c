@@ -535,7 +535,6 @@ static struct json *order_of(const struct bash_run *run, struct str command,
     json_put_z(args, "name", name);
     if (cwd.n > 0)
         json_put_str(args, "cwd", cwd);
-    json_put_z(args, "until", "eof");
     if (ms <= most)
         json_put_num(args, "timeout", (double)ms / 1000);
     json_put_z(args, "timeout_signal", "TERM");
