@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "base/xalloc.h"
+#include "fence/fence.h"
 #include "front/front.h"
 #include "front/fronts.h"
 #include "front/page/page.h"
@@ -41,7 +42,7 @@
 
 extern char **environ;
 
-enum { STATUS_OURS = 125, SOCKETS_MAX = LIMIT_LISTENERS_MAX + 2 };
+enum { STATUS_OURS = 125, SOCKETS_MAX = LIMIT_LISTENERS_MAX + 3 };
 
 /*
  * The worker knows it by its name: "local", "http[s] ADDRESS" or, for one front-end,
@@ -64,6 +65,7 @@ struct serve {
     struct json *stored; /* owned; the worker's options, from options_store on */
     struct serve_listener listeners[SOCKETS_MAX]; /* the first is od exec's */
     int nlisteners;
+    struct fence_made fence;
     char once[65]; /* of the link to the live page; "": there is none */
 };
 
@@ -123,7 +125,8 @@ static struct json *child_env(const struct serve *s)
             json_push_str(env, str_of(*v));
     }
     push_var(env, "TERM", "xterm-256color");
-    push_var(env, "OD_SOCKET", s->socket);
+    if (!json_has(s->stored, "fence")) /* it refuses programs in there */
+        push_var(env, "OD_SOCKET", s->socket);
     if (!getenv("PAGER"))
         push_var(env, "PAGER", "cat");
     if (!getenv("GIT_PAGER"))
@@ -339,6 +342,14 @@ static int check_tls(const struct serve *s, const char *text, const struct addr 
                        "cannot listen on %s: TLS is for TCP; a unix socket is its "
                        "owner's only",
                        text);
+    if (json_has(s->stored, "fence") && !has_key(s, only) &&
+        !(tls && http_text(s, "tls_client_ca")[0]))
+        return err_set(
+            e, ERR_DENIED,
+            "cannot listen on %s without a key: programs within the fence could "
+            "use the server to see what is hidden from them; give a key with "
+            "--api-key-file or SESSION_API_KEY",
+            text);
     bool known = has_key(s, only) || is_open(s) ||
                  (only && fronts_keyless(only, s->stored)) ||
                  (tls && http_text(s, "tls_client_ca")[0]);
@@ -390,6 +401,12 @@ static int listen_http(struct serve *s, const char *text, struct err *e)
                        text, only->name, only->name);
     if (address == rest)
         tls = http_text(s, "tls_cert")[0] && !addr_is_unix(&a) && !guards;
+    if (guards && json_has(s->stored, "fence"))
+        return err_set(
+            e, ERR_DENIED,
+            "cannot listen on %.200s: that listener knows no key, and programs "
+            "within the fence could use it",
+            text);
     if (!guards && check_tls(s, text, &a, only, tls, e) < 0)
         return -1;
     int fd = addr_listen(&a, e);
@@ -479,8 +496,8 @@ static int listen_all(struct serve *s, struct err *e)
         dprintf(s->o.ready, "listening %s\n", buf_z(&address));
         buf_release(&address);
     }
-    if (s->o.makes_dir)
-        listen_viewer(s);
+    if (s->o.makes_dir && !json_has(s->stored, "fence"))
+        listen_viewer(s); /* it knows no key */
     return 0;
 }
 
@@ -499,9 +516,9 @@ static void say_curl(const struct serve *s)
 {
     const struct serve_listener *l = &s->listeners[1],
                                 *end = s->listeners + s->nlisteners;
-    while (l < end && l->only && strcmp(l->only->name, "v0") != 0)
+    while (l < end && (!l->address[0] || (l->only && strcmp(l->only->name, "v0") != 0)))
         l++;
-    if (l == end || str_starts(str_of(l->name), STR("viewer ")))
+    if (l == end)
         return;
     const char *at = l->address;
     const char *key = http_text(s, "api_key")[0]
@@ -585,19 +602,45 @@ static const char *hand_down(int fd, char space[16])
     return space;
 }
 
+/* Makes the fence, if there is to be one. The state directory exists. */
+static int make_fence(struct serve *s, struct err *e)
+{
+    struct json *fence = json_get(s->stored, "fence"), *x;
+    char self[4096], state[4096];
+    if (!fence)
+        return 0;
+    if (self_path(self, sizeof(self)) < 0)
+        self[0] = 0;
+    if (!s->state.dir[0] || !realpath(s->state.dir, state))
+        state[0] = 0;
+    struct fence_own own = {.state_dir = state, .socket = s->socket, .self = self};
+    if (fence_make(fence, &own, &s->fence, e) < 0)
+        return -1;
+    for (x = json_first(json_get(fence, "notes")); x; x = json_next(x))
+        log_warn("fence: %s", json_str_value(x, "").p);
+    for (x = json_first(json_get(fence, "lacks")); x; x = json_next(x))
+        log_warn("fence: this kernel lacks the right %s (%s): %s",
+                 json_str(x, "right", "").p, json_str(x, "since", "").p,
+                 json_str(x, "means", "").p);
+    if (s->fence.jobs >= 0)
+        add_listener(s, s->fence.jobs, FENCE_HELD, false);
+    return 0;
+}
+
 static int become_keeper(struct serve *s, struct err *e)
 {
     struct buf options = BUF_INIT(LIMIT_SPAWN_MAX);
     if (make_options(s, &options, e) < 0)
         return -1;
-    enum { GIVEN = 5 };
+    enum { GIVEN = 6 };
     int fd = as_file(buf_str(&options)), self = self_open();
     int command = s->o.command ? command_file(s) : -1;
     if (fd < 0 || self < 0 || (s->o.command && command < 0))
         return err_sys(e, errno, "cannot start the keeper");
     const char *argv[1 + GIVEN + 2 * SOCKETS_MAX + 1] = {"od-keeper"};
     char words[GIVEN + SOCKETS_MAX][16];
-    int given[GIVEN] = {fd, s->state.lock, s->o.ready, self, command}, n = 1, w = 0;
+    int given[GIVEN] = {fd, s->state.lock, s->o.ready, self, command, s->fence.programs},
+        n = 1, w = 0;
     for (; w < GIVEN; w++)
         argv[n++] = hand_down(given[w], words[w]);
     for (int i = 0; i < s->nlisteners; i++) {
@@ -653,7 +696,7 @@ static int serve_nothing(const struct serve_options *o)
 
 static int serve_main(int argc, char **argv)
 {
-    struct serve s = {.state.lock = -1};
+    struct serve s = {.state.lock = -1, .fence = {-1, -1}};
     struct err e = ERR_INIT;
     signal(SIGPIPE, SIG_IGN);
     null_fill(); /* our descriptors must not become the stdin of children */
@@ -679,7 +722,8 @@ static int serve_main(int argc, char **argv)
     if (listen_all(&s, &e) == 0 &&
         serve_state_take(&s.state, s.o.name, s.socket, s.o.state_dir, &e) == 0) {
         serve_state_record(&s.state, s.o.name, s.socket);
-        become_keeper(&s, &e);
+        if (make_fence(&s, &e) == 0)
+            become_keeper(&s, &e);
     }
     leave_all(&s);
     return fail(&s, &e);

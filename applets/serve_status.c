@@ -68,6 +68,31 @@ static void say_list(const char *label, const struct json *list, const char *mem
         printf("\n");
 }
 
+/* fence: the section of fence/fence.h; NULL: there is none. */
+static void say_fence(const struct json *fence)
+{
+    static const char *const kinds[] = {"write", "read", "hide"};
+    const struct json *x;
+    if (!fence)
+        return;
+    printf("fence: %s; Landlock ABI %lld", json_str(fence, "file", "of options").p,
+           (long long)json_int(fence, "abi", 0));
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        bool first = true;
+        for (x = json_first(json_get(fence, "rules")); x; x = json_next(x)) {
+            if (!str_eq(json_str(x, "do", ""), str_of(kinds[i])))
+                continue;
+            printf("%s%s %s", first ? "; " : "", first ? kinds[i] : "",
+                   json_str(x, "path", "").p);
+            first = false;
+        }
+    }
+    printf("\n");
+    for (x = json_first(json_get(fence, "lacks")); x; x = json_next(x))
+        printf("fence lacks: %s (%s): %s\n", json_str(x, "right", "").p,
+               json_str(x, "since", "").p, json_str(x, "means", "").p);
+}
+
 static void say_server(const struct json *r)
 {
     struct str state = json_str(r, "state_dir", "");
@@ -78,6 +103,7 @@ static void say_server(const struct json *r)
            json_str(r, "version", "unknown").p, json_str(r, "socket", "unknown").p);
     say_list("addresses: ", json_get(r, "addresses"), NULL);
     say_list("sessions: ", json_get(r, "sessions"), "name");
+    say_fence(json_get(r, "fence"));
     say_list("page: ", json_get(json_get(r, "page"), "links"), NULL);
     if (json_has(r, "connect"))
         say_connect(json_get(r, "connect"));

@@ -12,6 +12,7 @@
 #include "edit/own.h"
 #include "file/files.h"
 #include "os/file.h"
+#include "os/within.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -518,7 +519,7 @@ static int remove_file(struct edits *h, const struct edit *q, struct edited *d,
     r->kind = q->kind;
     kept_begin(h, r);
     d->failure.why = EDIT_FILE;
-    if (unlink(q->path) < 0 && errno != ENOENT)
+    if (within_unlink(q->path) < 0 && errno != ENOENT)
         return file_fail(&d->failure.e, errno, "remove", q->path);
     kept_drop(h, q->path, r->state);
     return 0;

@@ -36,6 +36,7 @@ struct engine {
     char socket[1024];                 /* where the local front listens, "": nowhere */
     char cache_dir[192];               /* --cache-dir; "": none */
     struct plugins *plugins;           /* owned; NULL: none */
+    struct json *fence;                /* owned; fence/fence.h; NULL: none */
     const struct session_watch *watch; /* borrowed (shell/session.h); NULL: none */
     struct gate *gate;                 /* borrowed (engine/gate.h); NULL: none */
     struct sandbox *sandbox;           /* owned; setup/sandbox.h */

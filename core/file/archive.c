@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "file/archive_own.h"
+#include "os/within.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -186,7 +187,7 @@ struct job *archive_zip(struct loop *l, const struct archive_zip_spec *spec,
         err_set(e, ERR_INVALID, "%.200s is neither a file nor a folder", spec->path);
         return NULL;
     }
-    int fd = open(spec->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = within_open(spec->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
     if (fd < 0 || fstat(fd, &child.st) < 0) {
         err_sys(e, errno, "cannot open %.200s", spec->path);
         if (fd >= 0)

@@ -10,6 +10,8 @@
  */
 #include "base/clock.h"
 #include "file/files.h"
+#include "os/landlock.h"
+#include "os/within.h"
 #include "os/file.h"
 
 #include <ctype.h>
@@ -320,8 +322,8 @@ static int replace(struct put_place *p, struct str bytes, struct files_put *put,
     return file_fail(e, errno, "write", p->path);
 }
 
-int files_replace(const char *path, struct str bytes, struct files_put *put,
-                  struct err *e)
+static int replace_here(const char *path, struct str bytes, struct files_put *put,
+                        struct err *e)
 {
     struct put_place p;
     put->owner_errno = 0;
@@ -334,4 +336,29 @@ int files_replace(const char *path, struct str bytes, struct files_put *put,
     put->created = rc == 0 && !p.exists;
     leave(&p);
     return rc;
+}
+
+struct replacing {
+    const char *path;
+    struct str bytes;
+    struct files_put *put;
+    struct err *e;
+    int rc;
+};
+
+static void replace_within(void *arg)
+{
+    struct replacing *r = arg;
+    r->rc = replace_here(r->path, r->bytes, r->put, r->e);
+}
+
+int files_replace(const char *path, struct str bytes, struct files_put *put,
+                  struct err *e)
+{
+    struct replacing r = {path, bytes, put, e, -1};
+    if (within_call(replace_within, &r) < 0)
+        return err_sys(e, errno, "cannot write %s within the fence", path);
+    if (r.rc < 0 && e && within_ruleset() >= 0)
+        landlock_explain(e);
+    return r.rc;
 }

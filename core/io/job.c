@@ -21,8 +21,10 @@
 #include "base/xalloc.h"
 #include "io/job_run.h"
 #include "os/file.h"
+#include "os/landlock.h"
 #include "os/null.h"
 #include "os/spawn.h"
+#include "os/within.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -230,8 +232,15 @@ static void child(const struct job_spec *s, int in, int out, int control, pid_t 
         from[4 + i] = s->fds[i];
         c.fds[i] = 4 + (int)i;
     }
+    /* Before its descriptor is closed. A change of user is still possible then. */
+    int fence = s->unfenced ? -1 : within_ruleset();
+    if (fence >= 0 && landlock_restrict(fence) < 0) {
+        err_sys(&e, errno, "cannot restrict %s to the fence", s->what);
+        leave(control, &e);
+    }
     if (place_fds(from, 4 + (int)s->fds_n) < 0)
         _exit(1);
+    within_set(-1); /* this process is in there itself */
     if (become(s, &e) < 0 || set_limits(s, &e) < 0)
         leave(c.control, &e);
     /* After the change of user, which resets it. The parent may be gone already. */
@@ -241,6 +250,8 @@ static void child(const struct job_spec *s, int in, int out, int control, pid_t 
     int rc = s->program ? run_program(s, &c, &e) : s->fn(s->arg, &c, &e);
     if (rc < 0 && e.code == ERR_NONE)
         err_set(&e, ERR_INTERNAL, "%s failed and did not say why", s->what);
+    if (rc < 0 && fence >= 0)
+        landlock_explain(&e);
     leave(c.control, &e);
 }
 

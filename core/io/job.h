@@ -7,7 +7,8 @@
  * engine object, and starts no process (what it leaves behind is killed). The child has
  * default signals, a process group of its own and these descriptors only: 0 is the input
  * (else /dev/null), 1 the output, 2 the log, and copies of those named. It dies with its
- * parent, gains no privileges, dumps no core, runs no atexit handlers.
+ * parent, gains no privileges, dumps no core, runs no atexit handlers. If this process
+ * has a fence (os/within.h), the child uses files within that only.
  *
  * on_done is called once, when the child has been reaped (waitpid that does not
  * block, after its pipes ended) and its bytes were consumed.
@@ -92,6 +93,7 @@ struct job_spec {
     unsigned files;     /* open descriptors; 0: as here */
     uint64_t file_size; /* bytes of one file; writing more is EFBIG; 0: no limit */
     int nice;           /* added */
+    bool unfenced; /* it acts for the server alone: not within the fence */
     bool as_user;       /* become uid, gid and groups, before cwd is entered */
     uid_t uid;
     gid_t gid;

@@ -42,7 +42,8 @@ static void failed(struct keeper *k, int step, int errnum)
     if (step == SPAWN_CWD)
         log_error("cannot run %s in %s: %s", c->argv[0], c->cwd, strerror(errnum));
     else
-        log_error("cannot run %s: %s", c->argv[0], strerror(errnum));
+        log_error("cannot run %s%s: %s", c->argv[0],
+                  step == SPAWN_FENCE ? " within its fence" : "", strerror(errnum));
     k->status = step == SPAWN_EXEC && (errnum == ENOENT || errnum == ENOTDIR)
                     ? STATUS_NOT_FOUND
                     : STATUS_CANNOT_RUN;
@@ -72,6 +73,7 @@ void command_start(struct keeper *k)
                       .cwd = *c->cwd ? c->cwd : NULL,
                       .fds = {0, 1, 2},
                       .in_front = true,
+                      .fence = k->conf->fence >= 0 ? &k->conf->fence : NULL,
                       .limited = true,
                       .nofile = k->nofile,
                       .oom = k->oom};

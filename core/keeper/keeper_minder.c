@@ -9,6 +9,7 @@
 #include "os/spawn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -25,19 +26,28 @@ struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
     int pair[2];
     if (keep_pair(pair) < 0)
         return NULL;
-    char words[4][24];
+    char words[5][24];
     snprintf(words[0], sizeof(words[0]), "%ld", (long)uid);
     snprintf(words[1], sizeof(words[1]), "%ld", (long)gid);
     snprintf(words[2], sizeof(words[2]), "%ld", k->nofile);
     snprintf(words[3], sizeof(words[3]), "%d", k->oom);
-    char *argv[] = {
-        (char *)(uintptr_t)k->conf->minder, words[0], words[1], words[2], words[3], NULL};
+    snprintf(words[4], sizeof(words[4]), "-1");
+    char *argv[] = {(char *)(uintptr_t)k->conf->minder,
+                    words[0],
+                    words[1],
+                    words[2],
+                    words[3],
+                    words[4],
+                    NULL};
     pid_t pid = fork();
     if (pid == 0) {
         spawn_reset_signals();
         setsid();
-        if (dup2(pair[1], 3) < 0)
+        /* Without its fence, a minder must not run. */
+        int fence = k->conf->fence < 0 ? -1 : fcntl(k->conf->fence, F_DUPFD, 4);
+        if ((fence < 0 && k->conf->fence >= 0) || dup2(pair[1], 3) < 0)
             _exit(127);
+        snprintf(words[4], sizeof(words[4]), "%d", fence);
         self_exec(k->conf->self, argv, k->conf->minder_env);
         _exit(127);
     }

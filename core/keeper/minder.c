@@ -43,6 +43,7 @@ struct child {
 struct minder_self {
     struct list children;
     int signals; /* readable when SIGCHLD came */
+    int fence;   /* owned; the ruleset of what it starts; -1: none */
     char space[sizeof(struct keep_head) + KEEP_DATA];
 };
 
@@ -160,7 +161,8 @@ static void do_spawn(struct minder_self *mi, struct keep_msg *m)
                       .envp = p.envp,
                       .cwd = whole && *p.cwd ? p.cwd : NULL,
                       .tty = (m->h.flags & KEEP_PTY) != 0,
-                      .subreaper = true};
+                      .subreaper = true,
+                      .fence = mi->fence >= 0 ? &mi->fence : NULL};
     for (int i = 0; i < 3; i++)
         s.fds[i] = m->fds[need == 1 ? 0 : i];
     pid_t pid;
@@ -340,7 +342,7 @@ static void end_all(struct minder_self *mi)
     }
 }
 
-int minder_main(uid_t uid, gid_t gid, long nofile, int oom)
+int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence)
 {
     static struct minder_self one; /* it ends with its process */
     struct minder_self *mi = &one;
@@ -350,6 +352,9 @@ int minder_main(uid_t uid, gid_t gid, long nofile, int oom)
     /* Continues a stopped minder when the keeper ends, so that it notices. */
     prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
     list_init(&mi->children);
+    mi->fence = fence;
+    if (fence >= 0)
+        fcntl(fence, F_SETFD, FD_CLOEXEC);
     int wanted[] = {SIGCHLD};
     mi->signals = sig_open(wanted, 1);
     if (mi->signals < 0)

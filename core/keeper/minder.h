@@ -72,8 +72,9 @@ int minder_spawn_parse(struct str body, struct minder_program *out);
 /*
  * The minder's whole life. It becomes uid and gid (with the supplementary
  * groups of the user database), gives itself `nofile` as soft descriptor
- * limit and `oom` as oom_score_adj, which its children inherit.
+ * limit and `oom` as oom_score_adj, which its children inherit. fence: the ruleset that
+ * restricts every program it starts, and not itself (os/landlock.h); -1: none.
  */
-int minder_main(uid_t uid, gid_t gid, long nofile, int oom);
+int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence);
 
 #endif

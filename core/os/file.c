@@ -4,6 +4,8 @@
  * and again after, because it may be another file by then.
  */
 #include "os/file.h"
+#include "os/landlock.h"
+#include "os/within.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -63,9 +65,13 @@ static int open_regular(const char *path, struct stat *st, struct err *e)
         return file_fail(e, errno, "read", path);
     if (file_check_kind(st->st_mode, "read", path, e) < 0)
         return -1;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0)
-        return file_fail(e, errno, "read", path);
+    int fd = within_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        file_fail(e, errno, "read", path);
+        if (e && within_ruleset() >= 0)
+            landlock_explain(e);
+        return -1;
+    }
     if (fstat(fd, st) == 0 && file_check_kind(st->st_mode, "read", path, e) == 0)
         return fd;
     close(fd);

@@ -6,6 +6,7 @@
 #include "os/spawn.h"
 
 #include "base/log.h"
+#include "os/landlock.h"
 #include "os/null.h"
 
 #include <dirent.h>
@@ -154,6 +155,8 @@ static void child(const struct spawn *s, int report)
     }
     if (s->tty && ioctl(0, TIOCSCTTY, 0) < 0)
         fail(report, SPAWN_TTY);
+    if (s->fence && landlock_restrict(*s->fence) < 0)
+        fail(report, SPAWN_FENCE);
     /* Everything else is closed, except the report, which exec closes. */
     if (dup2(report, 3) < 0)
         fail(report, SPAWN_TTY);

@@ -19,19 +19,21 @@ enum spawn_step {
     SPAWN_FORK = 1, /* fork itself was refused */
     SPAWN_CWD,      /* cannot enter the directory */
     SPAWN_TTY,      /* cannot make the terminal the controlling one */
-    SPAWN_EXEC      /* cannot run the program */
+    SPAWN_EXEC,     /* cannot run the program */
+    SPAWN_FENCE     /* cannot be restricted to its fence */
 };
 
 struct spawn {
     const char *path; /* with a slash: that file; without: looked up in PATH of envp */
     char *const *argv, *const *envp;
-    const char *cwd; /* NULL: stay */
-    int fds[3];      /* become 0, 1, 2; may be the same one */
-    bool tty;        /* fds[0] becomes the controlling terminal */
-    bool subreaper;  /* orphans below it become its children */
-    bool in_front;   /* no session of its own but a process group, in the foreground
-                        of our terminal, fds[0], if we were there */
-    bool limited;    /* spawn_give_limits with these */
+    const char *cwd;  /* NULL: stay */
+    int fds[3];       /* become 0, 1, 2; may be the same one */
+    bool tty;         /* fds[0] becomes the controlling terminal */
+    bool subreaper;   /* orphans below it become its children */
+    bool in_front;    /* no session of its own but a process group, in the foreground
+                         of our terminal, fds[0], if we were there */
+    const int *fence; /* its ruleset (os/landlock.h); NULL: none */
+    bool limited;     /* spawn_give_limits with these */
     long nofile;
     int oom;
 };

@@ -105,6 +105,7 @@ static void look(struct timer *t)
     struct job_spec spec = {.what = "looking for processes left behind",
                             .fn = in_helper,
                             .arg = &w,
+                            .unfenced = true, /* it looks at programs of others */
                             .ev = &events};
     struct err e = ERR_INIT;
     if (!job_start(en->loop, &spec, &e))

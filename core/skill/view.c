@@ -14,6 +14,7 @@
 #include "file/files.h"
 #include "os/file.h"
 #include "skill/own.h"
+#include "os/within.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -369,7 +370,7 @@ static int look(struct view_answer *a, struct err *e)
         return view_folder(a, e);
     if (file_check_kind(st.st_mode, "read", path, e) < 0)
         return -1;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    int fd = within_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0);
     if (fd < 0) {
         tell_missing(a, errno);
         return 0;

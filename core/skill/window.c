@@ -15,6 +15,7 @@
 #include "file/files.h"
 #include "os/file.h"
 #include "skill/own.h"
+#include "os/within.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -388,7 +389,7 @@ static int look(struct looking *k, struct buf *out, struct err *e)
     struct stat st;
     if (!w->path[0] || stat(w->path, &st) < 0 || !S_ISREG(st.st_mode))
         return no_such_file(k, e);
-    int fd = open(w->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    int fd = within_open(w->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0);
     if (fd < 0)
         return err_sys(e, errno, "cannot open %.300s", w->path);
     int rc = fstat(fd, &st);

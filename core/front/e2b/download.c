@@ -13,6 +13,7 @@
 #include "front/transfer/transfer.h"
 #include "http/precondition.h"
 #include "os/file.h"
+#include "os/within.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +81,7 @@ static void send_own(struct req *r, const char *path)
     struct stat st;
     char head[MIME_HEAD];
     struct err e = ERR_INIT;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = within_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
     if (fd < 0 || fstat(fd, &st) < 0)
         file_fail(&e, errno, "read", path);
     else

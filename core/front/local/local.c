@@ -19,6 +19,7 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "eventlog/eventlog.h"
+#include "fence/fence.h"
 #include "ipc/frame.h"
 #include "net/peer.h"
 #include "setup/plugins.h"
@@ -188,6 +189,8 @@ static int do_info(struct conn *c, const struct json *q, struct err *e)
     json_put_int(j, "worker", getpid());
     json_put_int(j, "uptime_ms", clock_ms() - c->en->started_ms);
     json_put_z(j, "state_dir", c->en->state_dir);
+    if (c->en->fence)
+        json_put(j, "fence", json_copy(c->en->fence));
     fronts_status(c->all, j);
     local_send_result(c, j);
     return 0;
@@ -611,10 +614,7 @@ static void next_request(struct conn *c)
     }
 }
 
-static void on_flush(struct task *t)
-{
-    flush(container_of(t, struct conn, flush));
-}
+static void on_flush(struct task *t) { flush(container_of(t, struct conn, flush)); }
 
 static void on_resume(struct task *t)
 {
@@ -757,6 +757,20 @@ int local_serve(struct local *l, int fd, uid_t uid, pid_t pid)
     return 0;
 }
 
+/*
+ * Programs in the fence could leave it by the server: --upgrade runs any file, and events
+ * have what is hidden from them.
+ */
+static bool is_fenced(const struct engine *en, pid_t pid, struct err *e)
+{
+    if (!en->fence || !fence_is_inside(pid, getppid(), getpid()))
+        return false;
+    err_set(e, ERR_DENIED,
+            "programs within the fence of this server cannot use it; od itself can be "
+            "used without it");
+    return true;
+}
+
 static void on_accept(struct io *io, uint32_t ev)
 {
     struct local *l = container_of(io, struct local, io);
@@ -771,7 +785,8 @@ static void on_accept(struct io *io, uint32_t ev)
         }
         struct err e = ERR_INIT;
         bool many = local_is_full(l);
-        if (many || peer_check(fd, en->uid, NULL, &e) < 0) {
+        pid_t pid = 0;
+        if (many || peer_check(fd, en->uid, &pid, &e) < 0 || is_fenced(en, pid, &e)) {
             log_warn("a connection was refused: %s", many ? "too many" : e.text);
             if (!many)
                 turn_away(fd, en, &e);

@@ -12,6 +12,7 @@
 #include "front/tmux/typing.h"
 #include "front/tmux/vars.h"
 #include "os/file.h"
+#include "os/within.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -179,7 +180,7 @@ enum tm_result cmd_save_buffer(struct tm_item *it)
         return TM_DONE;
     }
     path_of(it, a->word[0], path, sizeof(path));
-    int fd = open(
+    int fd = within_open(
         path, O_WRONLY | O_CREAT | O_CLOEXEC | (args_has(a, 'a') ? O_APPEND : O_TRUNC),
         0666);
     int failed = fd < 0 || file_write_all(fd, str_n(b->data, b->n)) < 0;
@@ -217,7 +218,7 @@ enum tm_result cmd_load_buffer(struct tm_item *it)
         return TM_WAIT;
     }
     path_of(it, it->args.word[0], path, sizeof(path));
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = within_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     int why = errno;
     if (fd < 0)
         return tm_fail(it, "%s: %s", path, strerror(why));

@@ -13,6 +13,7 @@
 #include "file/archive.h"
 #include "http/multipart.h"
 #include "os/file.h"
+#include "os/within.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,6 +82,19 @@ static int make_dirs(char *path)
     }
 }
 
+/* Makes the folder and opens the temporary file. Sets u->fd; -1: u->e. */
+static void make_temp(void *arg)
+{
+    struct upload *u = arg;
+    if (make_dirs(u->dir) < 0) {
+        err_sys(&u->e, errno, "cannot make the directory %s", u->dir);
+        return;
+    }
+    u->fd = file_make(AT_FDCWD, u->temp, O_RDWR | O_TRUNC, READABLE);
+    if (u->fd < 0)
+        err_sys(&u->e, errno, "cannot write in %s", u->dir);
+}
+
 /* Opens the temporary file next to its target, after storing its name at the keeper. */
 static int open_temp(struct upload *u)
 {
@@ -88,17 +102,10 @@ static int open_temp(struct upload *u)
     snprintf(u->temp, sizeof(u->temp), "%s/.od-upload-%d-%llu", u->dir, (int)getpid(),
              (unsigned long long)++v->uploads);
     snprintf(u->note, sizeof(u->note), "v0/upload/%llu", (unsigned long long)v->uploads);
-    if (make_dirs(u->dir) < 0) {
-        err_sys(&u->e, errno, "cannot make the directory %s", u->dir);
-        return -1;
-    }
     hold_put(v->en->hold, str_of(u->note), str_of(u->temp));
-    u->fd = file_make(AT_FDCWD, u->temp, O_RDWR | O_TRUNC, READABLE);
-    if (u->fd < 0) {
-        err_sys(&u->e, errno, "cannot write in %s", u->dir);
-        return -1;
-    }
-    return 0;
+    if (within_call(make_temp, u) < 0)
+        err_sys(&u->e, errno, "cannot write in %s within the fence", u->dir);
+    return u->fd < 0 ? -1 : 0;
 }
 
 static void forget_temp(struct upload *u, bool remove)
@@ -221,6 +228,15 @@ static void unpack(struct upload *u)
     }
 }
 
+static void rename_temp(void *arg)
+{
+    struct upload *u = arg;
+    char path[NAME_LEN + 260];
+    snprintf(path, sizeof(path), "%s/%s", u->dir, u->name);
+    if (rename(u->temp, path) < 0)
+        err_sys(&u->e, errno, "cannot put %s in place", path);
+}
+
 static void put_in_place(struct upload *u)
 {
     char path[NAME_LEN + 260];
@@ -230,8 +246,9 @@ static void put_in_place(struct upload *u)
     v0_owner(u->v, &uid, &gid);
     if (uid != u->v->en->uid && fchown(u->fd, uid, gid) < 0)
         log_debug("cannot give %s to uid %u: %m", path, (unsigned)uid);
-    if (rename(u->temp, path) < 0) {
-        err_sys(&u->e, errno, "cannot put %s in place", path);
+    if (within_call(rename_temp, u) < 0)
+        err_sys(&u->e, errno, "cannot put %s in place within the fence", path);
+    if (u->e.code) {
         upload_fail(u, 500);
     } else {
         forget_temp(u, false);
@@ -401,7 +418,7 @@ static void name_of(struct str path, char *out, size_t size)
 static void send_raw(struct req *r, const char *path, const char *name)
 {
     char disposition[320];
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = within_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         struct err e = ERR_INIT;

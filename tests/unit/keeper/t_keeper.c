@@ -125,6 +125,7 @@ static void run_keeper(const char *how)
                                   {"http 127.0.0.1:1",
                                    open("/dev/null", O_RDONLY | O_CLOEXEC)}};
     struct keeper_config c = {.self = self_open(),
+                              .fence = -1,
                               .spool_total = spool_total,
                               .worker = argv,
                               .worker_env = env,
@@ -1605,6 +1606,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[0], "od-minder") == 0)
         _exit(minder_main((uid_t)strtoul(argv[1], NULL, 10),
                           (gid_t)strtoul(argv[2], NULL, 10), strtol(argv[3], NULL, 10),
-                          (int)strtol(argv[4], NULL, 10)));
+                          (int)strtol(argv[4], NULL, 10),
+                          (int)strtol(argv[5], NULL, 10)));
     return t_main(argc, argv);
 }
