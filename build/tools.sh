@@ -60,6 +60,7 @@ test?  strace                 strace        strace         strace      strace   
 test?  sudo                   sudo          sudo           sudo        sudo       sudo
 test?  script                 bsdutils      util-linux-script util-linux-misc util-linux util-linux
 test?  tmux                   tmux          tmux           tmux        tmux       tmux
+test?  asciinema              asciinema     asciinema      asciinema   asciinema  asciinema
 test?  @libtmux              python3-libtmux python3-libtmux py3-libtmux python-libtmux python3-libtmux
 test?  zsh                    zsh           zsh            zsh         zsh        zsh
 test?  fish                   fish          fish           fish        fish       fish
