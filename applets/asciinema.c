@@ -5,9 +5,9 @@
  * not collide are there, too.
  */
 #include "applet.h"
+#include "asciinema.h"
 #include "asciinema.txt.gz.h"
 #include "base/clock.h"
-#include "cast/cast.h"
 #include "inside.h"
 #include "os/null.h"
 
@@ -25,18 +25,7 @@
 
 #define ASCIINEMA_VERSION "2.2.0" /* that is followed */
 
-enum { PAUSE_KEY = 0x1c, ENV_MAX = 1 << 20 };
-
-struct asciinema_options {
-    bool stdin_too, append, overwrite, quiet, headless, returns;
-    enum cast_format format;
-    const char *command, *title, *env;
-    double idle, speed; /* idle < 0: not given */
-    int cols, rows;
-};
-
-__attribute__((format(printf, 3, 4))) static int say(const struct asciinema_options *o,
-                                                     int colour, const char *format, ...)
+int asciinema_say(const struct asciinema_options *o, int colour, const char *format, ...)
 {
     struct buf text = BUF_INIT(16 << 10);
     bool tty = isatty(STDERR_FILENO);
@@ -55,18 +44,7 @@ __attribute__((format(printf, 3, 4))) static int say(const struct asciinema_opti
 
 /* ---- options ---- */
 
-enum {
-    O_APPEND_TO = 256,
-    O_RAW,
-    O_OVERWRITE,
-    O_COLS,
-    O_ROWS,
-    O_WINDOW,
-    O_ENV,
-    O_HEADLESS,
-    O_RETURN,
-    O_LOG
-};
+enum { O_RAW = 256, O_OVERWRITE, O_COLS, O_ROWS, O_WINDOW, O_HEADLESS, O_RETURN };
 
 static const struct option options[] = {{"stdin", no_argument, NULL, 'I'},
                                         {"capture-input", no_argument, NULL, 'I'},
@@ -185,7 +163,7 @@ static bool take_option(int c, struct asciinema_options *o)
 
 /* ---- files ---- */
 
-static bool is_txt(const char *path) { return str_ends(str_of(path), STR(".txt")); }
+bool asciinema_is_txt(const char *path) { return str_ends(str_of(path), STR(".txt")); }
 
 /* Feeds the next block of fd. Returns -1 and sets *e. */
 static int feed(struct cast_reader *r, int fd, struct err *e)
@@ -201,8 +179,7 @@ static int feed(struct cast_reader *r, int fd, struct err *e)
     return 0;
 }
 
-/* As cast_next, from a file: 0 is its end. */
-static int read_event(struct cast_reader *r, int fd, struct cast_event *ev, struct err *e)
+int asciinema_next(struct cast_reader *r, int fd, struct cast_event *ev, struct err *e)
 {
     for (;;) {
         int n = cast_next(r, ev, e);
@@ -213,255 +190,12 @@ static int read_event(struct cast_reader *r, int fd, struct cast_event *ev, stru
     }
 }
 
-static int open_cast(const char *path, struct err *e)
+int asciinema_open(const char *path, struct err *e)
 {
     if (strcmp(path, "-") == 0)
         return STDIN_FILENO;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     return fd < 0 ? err_sys(e, errno, "cannot open %.200s", path) : fd;
-}
-
-/* ---- rec ---- */
-
-struct asciinema_rec {
-    const struct asciinema_options *o;
-    struct inside inside;
-    struct cast_writer writer;
-    struct buf out;
-    int fd;
-    int64_t began, offset; /* microseconds: clock_us() at the start; of the file */
-    int64_t paused;        /* clock_us() of that; 0: it records */
-    int error;             /* errno of a write that failed */
-};
-
-static struct asciinema_rec rec;
-
-static int64_t rec_time(void) { return rec.offset + clock_us() - rec.began; }
-
-static void rec_write(void)
-{
-    if (!rec.error && inside_write(rec.fd, buf_str(&rec.out)) < 0) {
-        rec.error = errno;
-        say(rec.o, 1, "cannot write the recording: %s", strerror(rec.error));
-    }
-    buf_reset(&rec.out);
-}
-
-static void rec_event(char code, struct str bytes)
-{
-    if (rec.paused)
-        return;
-    cast_put(&rec.writer, &rec.out, rec_time(), code, bytes);
-    rec_write();
-}
-
-static void on_output(void *arg, struct str bytes)
-{
-    (void)arg;
-    rec_event('o', bytes);
-}
-
-static bool on_input(void *arg, struct str bytes)
-{
-    (void)arg;
-    if (rec.inside.terminal >= 0 && bytes.n == 1 && bytes.p[0] == PAUSE_KEY) {
-        if (rec.paused)
-            rec.began += clock_us() - rec.paused;
-        rec.paused = rec.paused ? 0 : clock_us();
-        return false;
-    }
-    if (rec.o->stdin_too)
-        rec_event('i', bytes);
-    return true;
-}
-
-static void on_resized(void *arg, int rows, int cols)
-{
-    char size[32];
-    (void)arg;
-    snprintf(size, sizeof(size), "%dx%d", cols, rows);
-    rec_event('r', str_of(size));
-}
-
-static void put_env(struct buf *env, const char *names)
-{
-    struct str rest = str_of(names);
-    buf_addc(env, '{');
-    while (rest.n > 0) {
-        char name[256];
-        struct str one = str_trim(str_cut(&rest, ','));
-        if (one.n == 0 || !buf_fill(name, sizeof(name), "%.*s", STR_ARG(one)))
-            continue;
-        const char *value = getenv(name);
-        if (env->n > 1)
-            buf_addz(env, ", ");
-        cast_quote(env, one);
-        buf_addz(env, ": ");
-        if (value)
-            cast_quote(env, str_of(value));
-        else
-            buf_addz(env, "null");
-    }
-    buf_addc(env, '}');
-}
-
-static void rec_header(const struct asciinema_options *o, int rows, int cols)
-{
-    struct buf env = BUF_INIT(ENV_MAX), title = BUF_INIT(ENV_MAX);
-    struct buf command = BUF_INIT(ENV_MAX), type = BUF_INIT(4096);
-    char idle[32] = "";
-    bool v3 = rec.writer.format == CAST_V3;
-    if (o->idle >= 0)
-        snprintf(idle, sizeof(idle), o->idle == (double)(int)o->idle ? "%.1f" : "%g",
-                 o->idle);
-    put_env(&env, o->env ? o->env : v3 ? "SHELL" : "SHELL,TERM");
-    if (o->title && *o->title)
-        cast_quote(&title, str_of(o->title));
-    if (v3 && o->command)
-        cast_quote(&command, str_of(o->command));
-    if (getenv("TERM"))
-        cast_quote(&type, str_of(getenv("TERM")));
-    struct cast_header h = {.cols = cols,
-                            .rows = rows,
-                            .timestamp = clock_wall_ms() / 1000,
-                            .idle = str_of(idle),
-                            .command = buf_str(&command),
-                            .title = buf_str(&title),
-                            .env = buf_str(&env),
-                            .type = buf_str(&type)};
-    cast_put_header(&rec.out, rec.writer.format, &h);
-    buf_release(&env);
-    buf_release(&title);
-    buf_release(&command);
-    buf_release(&type);
-}
-
-/* Reads where an existing recording ends. Returns -1 after a message. */
-static int find_end(const struct asciinema_options *o, const char *path,
-                    enum cast_format *format)
-{
-    struct cast_reader r;
-    struct cast_event ev;
-    struct err e = ERR_INIT;
-    int n, fd = open_cast(path, &e);
-    char last = '\n';
-    cast_reader_init(&r);
-    while (fd >= 0 && (n = read_event(&r, fd, &ev, &e)) > 0)
-        continue;
-    bool cut = fd >= 0 && (lseek(fd, -1, SEEK_END) < 0 || read(fd, &last, 1) != 1);
-    rec.offset = r.us;
-    *format = r.format;
-    if (fd >= 0)
-        close(fd);
-    cast_reader_release(&r);
-    if (fd >= 0 && n == 0 && !cut && last == '\n')
-        return 0;
-    say(o, 1, "can only append to asciicast v2 and v3 format recordings: %s",
-        e.code ? e.text : "its last line is not complete");
-    return -1;
-}
-
-/* Opens the file of a recording; sets *format if it is appended to. */
-static int rec_open(const struct asciinema_options *o, const char *path,
-                    enum cast_format *format)
-{
-    struct stat st;
-    bool there = stat(path, &st) == 0, append = o->append;
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
-    if (strcmp(path, "-") == 0)
-        return STDOUT_FILENO;
-    if (there && access(path, W_OK) < 0) {
-        say(o, 1, "can't write to %s", path);
-        return -1;
-    }
-    if (there && st.st_size > 0 && !o->overwrite && !append && S_ISREG(st.st_mode)) {
-        say(o, 1, "%s already exists, aborting", path);
-        say(o, 1, "use --overwrite option if you want to overwrite existing recording");
-        say(o, 1, "use --append option if you want to append to existing recording");
-        return -1;
-    }
-    if (!there && append)
-        say(o, 3, "%s does not exist, not appending", path);
-    append = append && there && st.st_size > 0 && !o->overwrite;
-    bool text = *format == CAST_RAW || *format == CAST_TXT;
-    if (append && !text && find_end(o, path, format) < 0)
-        return -1;
-    int fd = open(path, flags | (append ? O_APPEND : O_TRUNC), 0666);
-    if (fd < 0)
-        say(o, 1, "cannot write to %s: %s", path, strerror(errno));
-    else
-        say(o, 2, append ? "appending to asciicast at %s" : "recording asciicast to %s",
-            path);
-    return fd;
-}
-
-static int rec_run(const struct asciinema_options *o, struct err *e)
-{
-    static const struct inside_calls calls = {
-        .output = on_output, .input = on_input, .resized = on_resized};
-    const char *shell = getenv("SHELL");
-    const char *command = o->command ? o->command : shell && *shell ? shell : "sh";
-    char sh[] = "sh", c[] = "-c", *text = strdup(command);
-    char *argv[] = {sh, c, text, NULL};
-    int status = 0;
-    struct inside *x = &rec.inside;
-    x->argv = argv;
-    x->calls = &calls;
-    setenv("ASCIINEMA_REC", "1", 1);
-    if (!isatty(STDIN_FILENO))
-        x->input = STDIN_FILENO;
-    x->flush_end = x->terminal < 0;
-    rec.began = clock_us();
-    int r = text ? inside_run(x, &status, e) : err_set(e, ERR_LIMIT, "out of memory");
-    free(text);
-    return r < 0 ? -1 : inside_exit(status);
-}
-
-static int do_rec(const struct asciinema_options *o, int n, char **words)
-{
-    struct err e = ERR_INIT;
-    enum cast_format format = o->format;
-    int rows, cols;
-    if (n != 1)
-        return say(o, 1, "which file? (od has no upload)");
-    const char *path = words[0];
-    if (!format)
-        format = is_txt(path) ? CAST_TXT : CAST_V2;
-    rec.o = o;
-    rec.fd = rec_open(o, path, &format);
-    if (rec.fd < 0)
-        return 1;
-    say(o, 2,
-        o->command ? "exit opened program when you're done"
-                   : "press <ctrl-d> or type \"exit\" when you're done");
-    int tty = o->headless ? -1 : open("/dev/tty", O_RDWR | O_CLOEXEC);
-    rec.inside = (struct inside){
-        .terminal = tty, .input = -1, .output = tty, .rows = o->rows, .cols = o->cols};
-    inside_size(&rec.inside, &rows, &cols);
-    cast_begin(&rec.writer, format, cols, rows);
-    rec.writer.last_us = rec.offset;
-    buf_init(&rec.out, CAST_OUT_MAX);
-    if (lseek(rec.fd, 0, SEEK_END) <= 0)
-        rec_header(o, rows, cols);
-    rec_write();
-    int status = rec_run(o, &e);
-    rec.paused = 0;
-    cast_end(&rec.writer, &rec.out, rec_time());
-    if (format == CAST_V3 && status >= 0) {
-        char text[16];
-        snprintf(text, sizeof(text), "%d", status);
-        cast_put(&rec.writer, &rec.out, rec_time(), 'x', str_of(text));
-    }
-    rec_write();
-    cast_release(&rec.writer);
-    buf_release(&rec.out);
-    if (close(rec.fd) < 0 || rec.error)
-        return 1;
-    if (status < 0)
-        return say(o, 1, "%s", e.text);
-    say(o, 2, "recording finished");
-    say(o, 2, "asciicast saved to %s", path);
-    return o->returns ? status : 0;
 }
 
 /* ---- convert and cat ---- */
@@ -474,12 +208,12 @@ static int copy_cast(const struct asciinema_options *o, const char *path,
     struct cast_event ev;
     struct err e = ERR_INIT;
     struct buf out = BUF_INIT(CAST_OUT_MAX);
-    int n = -1, fd = open_cast(path, &e);
+    int n = -1, fd = asciinema_open(path, &e);
     enum cast_format format = w->format;
     bool begun = !head, full = false;
     cast_reader_init(&r);
     for (; fd >= 0 && !full; buf_reset(&out)) {
-        n = read_event(&r, fd, &ev, &e);
+        n = asciinema_next(&r, fd, &ev, &e);
         if (!begun && r.format) {
             format = format ? format : r.format;
             cast_begin(w, format, r.header.cols, r.header.rows);
@@ -500,7 +234,7 @@ static int copy_cast(const struct asciinema_options *o, const char *path,
     buf_release(&out);
     cast_reader_release(&r);
     if (n < 0 || full)
-        say(o, 1, "%s: %s", path, e.text);
+        asciinema_say(o, 1, "%s: %s", path, e.text);
     return n < 0 || full ? -1 : 0;
 }
 
@@ -511,7 +245,7 @@ static int do_cat(const struct asciinema_options *o, int n, char **words)
     int64_t at = 0;
     int r = 0;
     if (n < 1)
-        return say(o, 1, "cat: which file?");
+        return asciinema_say(o, 1, "cat: which file?");
     for (int i = 0; r == 0 && i < n; i++)
         r = copy_cast(o, words[i], &w, i == 0, &at, STDOUT_FILENO);
     cast_release(&w);
@@ -524,21 +258,22 @@ static int do_convert(const struct asciinema_options *o, int n, char **words)
     struct buf out = BUF_INIT(CAST_OUT_MAX);
     int64_t at = 0;
     if (n != 2)
-        return say(o, 1, "convert: which files? convert [-f FORMAT] INPUT OUTPUT");
+        return asciinema_say(o, 1,
+                             "convert: which files? convert [-f FORMAT] INPUT OUTPUT");
     bool plain = strcmp(words[1], "-") == 0;
     if (!w.format)
-        w.format = is_txt(words[1]) ? CAST_TXT : CAST_V3;
+        w.format = asciinema_is_txt(words[1]) ? CAST_TXT : CAST_V3;
     int fd = plain ? STDOUT_FILENO
                    : open(words[1],
                           O_WRONLY | O_CREAT | O_CLOEXEC | (o->overwrite ? 0 : O_EXCL),
                           0666);
     struct stat in, to;
     if (fd < 0)
-        return say(o, 1, "cannot write to %s: %s%s", words[1], strerror(errno),
-                   errno == EEXIST ? "; --overwrite replaces it" : "");
+        return asciinema_say(o, 1, "cannot write to %s: %s%s", words[1], strerror(errno),
+                             errno == EEXIST ? "; --overwrite replaces it" : "");
     if (!plain && stat(words[0], &in) == 0 && fstat(fd, &to) == 0 &&
         in.st_dev == to.st_dev && in.st_ino == to.st_ino)
-        return say(o, 1, "%s is the input, too", words[1]);
+        return asciinema_say(o, 1, "%s is the input, too", words[1]);
     int r = plain || ftruncate(fd, 0) == 0 || errno == EINVAL ? 0 : -1;
     if (r == 0)
         r = copy_cast(o, words[0], &w, true, &at, fd);
@@ -600,7 +335,7 @@ static int play_events(const struct asciinema_options *o, struct asciinema_play 
     int64_t last = 0, due = 0, now = clock_us();
     int n;
     cast_reader_init(&r);
-    while ((n = read_event(&r, fd, &ev, e)) > 0) {
+    while ((n = asciinema_next(&r, fd, &ev, e)) > 0) {
         if (ev.code != 'o')
             continue;
         double gap = (double)(ev.us - last) / 1e6;
@@ -628,8 +363,8 @@ static int do_play(const struct asciinema_options *o, int n, char **words)
     struct err e = ERR_INIT;
     struct asciinema_play p = {.tty = open("/dev/tty", O_RDWR | O_CLOEXEC)};
     if (n != 1)
-        return say(o, 1, "play: which file?");
-    int fd = open_cast(words[0], &e), r = -1;
+        return asciinema_say(o, 1, "play: which file?");
+    int fd = asciinema_open(words[0], &e), r = -1;
     struct termios t;
     bool raw = p.tty >= 0 && tcgetattr(p.tty, &p.before) == 0;
     int tty = p.tty;
@@ -642,7 +377,7 @@ static int do_play(const struct asciinema_options *o, int n, char **words)
         r = play_events(o, &p, fd, &e);
     if (raw)
         tcsetattr(tty, TCSADRAIN, &p.before);
-    return r < 0 ? say(o, 1, "%s: %s", words[0], e.text) : 0;
+    return r < 0 ? asciinema_say(o, 1, "%s: %s", words[0], e.text) : 0;
 }
 
 /* ---- commands ---- */
@@ -652,7 +387,7 @@ static const struct {
     const char *letters;
     int (*run)(const struct asciinema_options *o, int n, char **words);
 } commands[] = {
-    {"record", "+Iac:e:t:i:f:yqh", do_rec},
+    {"record", "+Iac:e:t:i:f:yqh", asciinema_rec},
     {"play", "+i:s:qh", do_play},
     {"cat", "+f:qh", do_cat},
     {"convert", "+f:qh", do_convert},
@@ -675,7 +410,7 @@ static int parse(int argc, char **argv, const char *letters, struct asciinema_op
             argv[n++] = argv[optind++]; /* n < optind: argv[0] is not needed any more */
         else if (c >= 0 && !take_option(c, o)) {
             if (c != '?')
-                say(o, 1, "%s is not a valid value", optarg);
+                asciinema_say(o, 1, "%s is not a valid value", optarg);
             return 2;
         }
     }
@@ -707,13 +442,14 @@ static int asciinema_main(int argc, char **argv)
         if (strncmp(commands[i].name, word, strlen(word)) != 0)
             continue;
         if (!commands[i].run)
-            return say(&o, 1, "%s is not supported: recordings stay in files",
-                       commands[i].name);
+            return asciinema_say(&o, 1, "%s is not supported: recordings stay in files",
+                                 commands[i].name);
         argv[first] = argv[0];
         int status = parse(argc - first, argv + first, commands[i].letters, &o, &n);
         return status >= 0 ? status : commands[i].run(&o, n, argv + first);
     }
-    say(&o, 1, "there is no command %s: rec, play, cat and convert are there", word);
+    asciinema_say(&o, 1, "there is no command %s: rec, play, cat and convert are there",
+                  word);
     return 2;
 }
 
