@@ -147,6 +147,8 @@ body
 ---
 %%bash
 echo out
+---
+%%bash
 echo err >&2
 ---
 %%bash
