@@ -178,7 +178,6 @@ static const struct {
 static int help(void)
 {
     const char *start = called_start();
-    const struct called exec = called("exec");
     for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++)
         printf("%-7s%s%-*s %s\n", i == 0 ? "Usage:" : "", uses[i].words ? start : "",
                uses[i].words ? 28 : 28 + (int)strlen(start),
@@ -188,11 +187,11 @@ static int help(void)
            "and from the command line.\n"
            "\n"
            "For an agent: export OD_EXEC_FLAGS=\"--text --return-on-input -t 20\", then\n"
-           "%s 'COMMAND' prints plain text, and returns when the command asks\n"
-           "(%s --input ANSWER, --key KEYS) or after 20 s (%s --wait goes on).\n"
+           "%sexec 'COMMAND' prints plain text, and returns when the command asks\n"
+           "(%sexec --input ANSWER, --key KEYS) or after 20 s (%sexec --wait goes on).\n"
            "\n"
            "Applets:\n",
-           exec.z, exec.z, exec.z);
+           start, start, start);
     for (int i = 0; i < APPLETS; i++)
         if (!applets[i]->hidden)
             printf("  %-16s %s\n", applets[i]->name, applets[i]->brief);
