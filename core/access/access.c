@@ -59,19 +59,25 @@ size_t access_keys_left(const struct access *a) { return LIMIT_KEYS - a->keys.ns
 int access_begin(struct access *a, const char *name, const char *at, struct str key,
                  struct err *e)
 {
-    return keys_begin(&a->keys, name, at, key, e);
+    int rc = keys_begin(&a->keys, name, at, key, e);
+    visit_end_keyless(a);
+    return rc;
 }
 
 int access_give(struct access *a, const char *name, const char *at, struct str key,
                 struct err *e)
 {
-    return keys_give(&a->keys, name, at, key, e);
+    int rc = keys_give(&a->keys, name, at, key, e);
+    visit_end_keyless(a);
+    return rc;
 }
 
 int access_give_again(struct access *a, const char *name, const char *at, struct str key,
                       struct err *e)
 {
-    return keys_again(&a->keys, name, at, key, e);
+    int rc = keys_again(&a->keys, name, at, key, e);
+    visit_end_keyless(a);
+    return rc;
 }
 
 void access_secret(struct access *a, const char *at, struct str secret)

@@ -57,5 +57,7 @@ bool visit_has_room(const struct access *a, int fd);
 /* Ends the connections whose right comes from the key, or from the login if key is
  * NULL. */
 void visit_end_all(struct access *a, const char *key, uint64_t login);
+/* Ends WebSockets that were opened without any proof, where a key is wanted by now. */
+void visit_end_keyless(struct access *a);
 
 #endif

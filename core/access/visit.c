@@ -23,8 +23,9 @@ struct visitor {
     struct list node;
     struct req_by by;
     bool stranger;
-    char from[FROM_MAX]; /* the peer's address without its port */
-    int fd;              /* the stream's */
+    char from[FROM_MAX];     /* the peer's address without its port */
+    char at[KEY_AT_MAX + 1]; /* the listener */
+    int fd;                  /* the stream's */
 };
 
 /* ---- strangers ---- */
@@ -76,12 +77,11 @@ static void on_closing(void *arg)
 void access_upgraded(struct access *a, struct req *r, struct stream *to)
 {
     const struct req_by *by = req_by(r);
-    if (!by->visit && !by->key[0] && !by->login)
-        return; /* nothing that ends could have opened it */
     struct visitor *v = xnew(struct visitor);
     v->by = *by;
     v->stranger = req_right(r) == RIGHT_NONE && !by->login;
     v->fd = to->io.fd;
+    snprintf(v->at, sizeof(v->at), "%s", req_at(r));
     from_of(v->fd, v->from);
     list_add_tail(&a->visitors, &v->node);
     to->closing = on_closing;
@@ -112,6 +112,16 @@ void visit_end_all(struct access *a, const char *key, uint64_t login)
         struct entrance *s = list_entry(it, struct entrance, node);
         if (s->httpd)
             httpd_drop(s->httpd, matches, &w);
+    }
+}
+
+void visit_end_keyless(struct access *a)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &a->visitors) {
+        struct visitor *v = list_entry(it, struct visitor, node);
+        if (!v->stranger && !v->by.key[0] && !v->by.login && keys_wanted(&a->keys, v->at))
+            shutdown(v->fd, SHUT_RDWR);
     }
 }
 

@@ -332,6 +332,15 @@ def _(s):
     same(may(s, mine), 401)
 
 
+@row("the first key: WebSockets that were opened without one end")
+def _(s):
+    wire = Wire(s.at[""], "/events?since=0", WS)
+    wire.say(json.dumps({"action": "run", "args": {"command": "true"}, "session": "open"}))
+    same(wire.file.read(1), b"\x81")
+    s.add("first")
+    holds(wire.ends())
+
+
 @row("a login's time is over: its cookie, page, app and WebSockets, also after the worker was killed",
      key=KEY, words=("--ui", "--login-time", SOON))
 def _(s):
