@@ -163,12 +163,16 @@ static void on_ready(void *arg)
 {
     struct worker *w = arg;
     name_earlier(w);
-    struct json *addresses = json_array();
+    struct json *addresses = json_array(), *ports = json_array();
     for (int i = 0; i < w->nheld; i++) {
+        struct addr a;
+        if (addr_of(w->held[i].fd, &a) == 0 && !addr_is_unix(&a) && addr_port(&a) > 0)
+            json_push_int(ports, addr_port(&a));
         if (is_web(str_of(w->held[i].name)))
             add_address(addresses, str_of(w->held[i].name));
     }
     json_put(w->about, "addresses", addresses);
+    json_put(w->about, "ports", ports); /* the viewer's, too */
     if (!w->fronts) { /* no options were stored: od exec can still report it */
         struct json *none = json_object();
         engine_configure(&w->engine, none);

@@ -332,6 +332,14 @@ def _(s):
     same(may(s, mine), 401)
 
 
+@row("the file viewer is no app: it judges by the user at the other end", listen=("preview@", "viewer@"),
+     key=KEY)
+def _(s):
+    port = s.at["viewer@"].rpartition(":")[2]
+    answer = s.http.get(f"{s.at['preview@']}/{port}/view?path=/etc/passwd", headers={HEADER: KEY})
+    same((answer.status_code, "itself listens" in answer.text), (403, True))
+
+
 @row("the first key: WebSockets that were opened without one end")
 def _(s):
     wire = Wire(s.at[""], "/events?since=0", WS)

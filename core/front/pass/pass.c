@@ -271,14 +271,9 @@ static void dial_next(struct pass *s)
 
 bool pass_is_ours(const struct fronts *fronts, uint16_t port)
 {
-    const struct json *list = json_get(fronts_about(fronts), "addresses");
+    const struct json *list = json_get(fronts_about(fronts), "ports");
     for (const struct json *v = json_first(list); v; v = json_next(v)) {
-        struct str text = json_str_value(v, "");
-        uint64_t own = 0;
-        size_t n = text.n;
-        while (n > 0 && text.p[n - 1] != ':')
-            n--;
-        if (n > 0 && str_to_u64(str_sub(text, n, text.n), &own) == 0 && own == port)
+        if (json_int_value(v, 0) == port)
             return true;
     }
     return false;
