@@ -342,7 +342,8 @@ static int check_tls(const struct serve *s, const char *text, const struct addr 
                        "cannot listen on %s: TLS is for TCP; a unix socket is its "
                        "owner's only",
                        text);
-    if (json_has(s->stored, "fence") && !has_key(s, only) &&
+    bool keyless = only && fronts_keyless(only, s->stored);
+    if (json_has(s->stored, "fence") && (keyless || !has_key(s, only)) &&
         !(tls && http_text(s, "tls_client_ca")[0]))
         return err_set(
             e, ERR_DENIED,
@@ -350,8 +351,7 @@ static int check_tls(const struct serve *s, const char *text, const struct addr 
             "use the server to see what is hidden from them; give a key with "
             "--api-key-file or SESSION_API_KEY",
             text);
-    bool known = has_key(s, only) || is_open(s) ||
-                 (only && fronts_keyless(only, s->stored)) ||
+    bool known = has_key(s, only) || is_open(s) || keyless ||
                  (tls && http_text(s, "tls_client_ca")[0]);
     if (addr_is_loopback(a) || known)
         return 0;

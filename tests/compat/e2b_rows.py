@@ -656,6 +656,7 @@ def _():
     same((status, json.loads(body)["message"]), (401, "missing signature query parameter"))
     query = urllib.parse.urlencode({"path": path, "signature": sign(path, "read")})
     same(ask("GET", "/files?" + query, token="wrong")[0], 200, "what counts is enough")
+    same(ask("HEAD", "/files?" + query, token=None)[0], 200, "HEAD is a read")
     holds(ask("GET", "/envs?" + query, token=None)[0] in (401, 429), "only /files can be signed")
 
 

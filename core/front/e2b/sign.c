@@ -63,9 +63,9 @@ struct str e2b_sign(void *arg, const struct req *r, struct buf *out)
     uint64_t until = 0;
     if (f->token && !e2b_is_late(r) && req_query(r, "path", &path) >= 0 &&
         req_query(r, "username", &user) >= 0 && read_expiry(r, &expiry, &until) == 0) {
-        bool get = str_eq(req_method(r), STR("GET"));
-        sign(f, buf_str(&path), get ? "read" : "write", buf_str(&user), buf_str(&expiry),
-             out);
+        bool reads = !str_eq(req_method(r), STR("POST")); /* or HEAD */
+        sign(f, buf_str(&path), reads ? "read" : "write", buf_str(&user),
+             buf_str(&expiry), out);
         key = str_of(f->token);
     }
     buf_release(&path);
