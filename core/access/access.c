@@ -15,6 +15,12 @@ static void on_ended(struct grants *g, const struct grant *one)
     visit_end_all(container_of(g, struct access, grants), NULL, grant_number(one));
 }
 
+/* What was open to everybody ends where a key is wanted now. */
+static void on_added(struct keys *k)
+{
+    visit_end_keyless(container_of(k, struct access, keys));
+}
+
 struct access *access_open(struct engine *en, const struct json *options)
 {
     struct access *a = xnew(struct access);
@@ -26,6 +32,7 @@ struct access *access_open(struct engine *en, const struct json *options)
     hosts_init(&a->hosts, options);
     keys_init(&a->keys, options);
     a->keys.hold = en->hold;
+    a->keys.added = on_added;
     a->cors = xstrndup(cors.p, cors.n);
     a->origin = xstrndup("", 0);
     a->prefix = xstrndup("", 0);
@@ -59,25 +66,19 @@ size_t access_keys_left(const struct access *a) { return LIMIT_KEYS - a->keys.ns
 int access_begin(struct access *a, const char *name, const char *at, struct str key,
                  struct err *e)
 {
-    int rc = keys_begin(&a->keys, name, at, key, e);
-    visit_end_keyless(a);
-    return rc;
+    return keys_begin(&a->keys, name, at, key, e);
 }
 
 int access_give(struct access *a, const char *name, const char *at, struct str key,
                 struct err *e)
 {
-    int rc = keys_give(&a->keys, name, at, key, e);
-    visit_end_keyless(a);
-    return rc;
+    return keys_give(&a->keys, name, at, key, e);
 }
 
 int access_give_again(struct access *a, const char *name, const char *at, struct str key,
                       struct err *e)
 {
-    int rc = keys_again(&a->keys, name, at, key, e);
-    visit_end_keyless(a);
-    return rc;
+    return keys_again(&a->keys, name, at, key, e);
 }
 
 void access_secret(struct access *a, const char *at, struct str secret)

@@ -18,7 +18,8 @@
  * replace the rule about Host.
  *
  * When a key is removed, all that came from it ends at once: grants, requests in
- * progress, WebSockets, and what front-ends keep (access_watch).
+ * progress, WebSockets, and what front-ends keep (access_watch). When a first key is
+ * added, requests and WebSockets of a listener that was open to everybody end.
  */
 #ifndef OD_ACCESS_ACCESS_H
 #define OD_ACCESS_ACCESS_H
@@ -226,7 +227,8 @@ enum late guest_says(struct access *a, struct guest *g, const struct json *m);
  * keep others out.
  */
 bool access_has_place(unsigned used, unsigned most, enum right right);
-/* For struct httpd_config.upgraded: r became the stream to. */
-void access_upgraded(struct access *a, struct req *r, struct stream *to);
+/* For struct httpd_config.upgraded: r of the entrance s became the stream to. */
+void access_upgraded(struct access *a, const struct entrance *s, struct req *r,
+                     struct stream *to);
 
 #endif

@@ -13,8 +13,8 @@
  *
  * The rule, for all: every proof that a request has is looked at. A field or parameter
  * that is there twice is refused. The strongest right that counts at this listener and
- * route is the request's. A proof is wrong only if something was given and nothing
- * counts.
+ * route is the request's. It is refused as wrong only if nothing counts; but each value
+ * that is none, beside a proof of less than every right, counts as a wrong key.
  */
 #ifndef OD_ACCESS_DOOR_H
 #define OD_ACCESS_DOOR_H

@@ -41,6 +41,7 @@ static void count_key(const struct access *a, const char *at, struct str value,
                       struct judged *out)
 {
     const struct key *key = keys_find(&a->keys, at, value);
+    out->wrong |= !key;
     if (!key || key->right <= out->right)
         return;
     out->right = key->right;
@@ -58,9 +59,12 @@ void judge_value(struct access *a, const struct proof *p, const char *at,
     if (p->kind == PROOF_KEY) {
         count_key(a, at, value, out);
     } else if (p->kind == PROOF_SECRET) {
-        judge_grant(grants_find(&a->grants, GRANT_SECRET, value, at), out);
+        one = grants_find(&a->grants, GRANT_SECRET, value, at);
+        out->wrong |= !one;
+        judge_grant(one, out);
     } else if (p->kind == PROOF_ONCE) {
         one = grants_find(&a->grants, GRANT_ONCE, value, at);
+        out->wrong |= !one;
         judge_grant(one, out);
         if (one)
             grants_end(&a->grants, one);
@@ -119,6 +123,8 @@ static void judge_query(struct access *a, const struct entrance *s, const struct
         out->given = true;
         if (key.p && value.n == own.n && hash_equal(value.p, own.p, own.n))
             count_key(a, req_at(r), key, out);
+        else
+            out->wrong = true;
     } else if (got != 0) {
         judge_value(a, p, req_at(r), got > 0 ? buf_str(&value) : wrong, out);
     }
@@ -222,7 +228,7 @@ void entrance_add(struct entrance *s, const char *front, const struct http_front
     }
 }
 
-static enum open_when opens(const struct entrance *s, const struct req *r)
+enum open_when judge_opens(const struct entrance *s, const struct req *r)
 {
     for (unsigned i = 0; i < s->nopens; i++) {
         if (s->opens[i].route == req_route(r))
@@ -244,7 +250,7 @@ static bool has_secret(const struct access *a, const char *at)
 /* Is the route of r open to everybody now? */
 static bool is_open(const struct access *a, const struct entrance *s, const struct req *r)
 {
-    enum open_when when = opens(s, r);
+    enum open_when when = judge_opens(s, r);
     struct addr peer, own;
     if (when == OPEN_NO || when == OPEN_ALWAYS)
         return when == OPEN_ALWAYS;
@@ -278,7 +284,7 @@ static enum refusal check_keyless(const struct access *a, const struct entrance 
     if (access_from_a_page(r) && !comes_to_page(a, r, sum))
         return REFUSE_PAGE;
     /* Browsers add this field to requests to this machine; so does an agent's browser. */
-    if (!req_marks(r, ROUTE_BROWSERS) && opens(s, r) != OPEN_ALWAYS &&
+    if (!req_marks(r, ROUTE_BROWSERS) && judge_opens(s, r) != OPEN_ALWAYS &&
         req_header(r, "Sec-Fetch-Site").p)
         return REFUSE_BROWSER;
     return named ? REFUSE_NOT : REFUSE_HOST;
@@ -328,11 +334,22 @@ static bool is_sent_to_token(const struct access *a, const struct req *r)
            str_eq(req_method(r), STR("GET")) && one && one->right == RIGHT_USE;
 }
 
+/*
+ * Has a sender with less than every right, who tries another key beside the right proof,
+ * done that too often? Without this, its holder could try keys without a limit.
+ */
+static bool tries_too_often(struct access *a, const struct judged *sum)
+{
+    return sum->wrong && sum->right != RIGHT_NONE && sum->right != RIGHT_USE &&
+           !keys_wrong(&a->keys, clock_ms());
+}
+
 enum refusal access_judge(struct access *a, const struct entrance *s, struct req *r)
 {
     struct judged sum = {.right = RIGHT_NONE};
     bool keyed = keys_wanted(&a->keys, req_at(r)) && !s->keyless;
-    bool first = opens(s, r) > OPEN_ALWAYS; /* of calls that only the first may make */
+    bool first = judge_opens(s, r) >
+                 OPEN_ALWAYS; /* of calls that only the first may make */
     struct str origin = req_header(r, "Origin");
     for (const struct proof *p = s->door->proofs; p->place != PROOF_END; p++) {
         if (!p->on || req_marks(r, p->on))
@@ -342,6 +359,8 @@ enum refusal access_judge(struct access *a, const struct entrance *s, struct req
         return sum.doubled ? REFUSE_DOUBLED : REFUSE_MISSING;
     if (first && origin.p && !may_page(a, s, r, origin))
         return REFUSE_PAGE;
+    if (tries_too_often(a, &sum))
+        return REFUSE_MANY;
     req_grant(r, sum.right, &sum.by);
     if (sum.right != RIGHT_NONE && sum.right >= req_needs(r))
         return REFUSE_NOT;
@@ -379,6 +398,8 @@ enum refusal access_judge_app(struct access *a, struct req *r, uint16_t port)
         return REFUSE_DOUBLED;
     if (sum.right == RIGHT_NONE && sum.given)
         return keys_wrong(&a->keys, clock_ms()) ? REFUSE_WRONG : REFUSE_MANY;
+    if (tries_too_often(a, &sum))
+        return REFUSE_MANY;
     if (sum.right != RIGHT_USE)
         return sum.right == RIGHT_NONE ? REFUSE_MISSING : REFUSE_RIGHT;
     req_grant(r, sum.right, &sum.by);

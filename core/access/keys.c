@@ -33,12 +33,16 @@ static struct key *find(struct keys *k, struct str name)
     return NULL;
 }
 
-static struct key *put(struct keys *k, struct str name, const char *at, enum right right)
+static const struct key *put(struct keys *k, struct str name, const char *at,
+                             enum right right, const uint8_t hash[HASH_SHA256_SIZE])
 {
     struct key *key = &k->set[k->nset++];
     *key = (struct key){.right = right};
     snprintf(key->name, sizeof(key->name), "%.*s", STR_ARG(name));
     snprintf(key->at, sizeof(key->at), "%s", at);
+    memcpy(key->hash, hash, sizeof(key->hash));
+    if (k->added)
+        k->added(k);
     return key;
 }
 
@@ -46,6 +50,7 @@ int keys_begin(struct keys *k, const char *name, const char *at, struct str key,
                struct err *e)
 {
     char own[KEY_NAME_MAX + 1];
+    uint8_t hash[HASH_SHA256_SIZE];
     if (key.n == 0)
         return 0;
     if (key.n > LIMIT_API_KEY_MAX)
@@ -58,7 +63,8 @@ int keys_begin(struct keys *k, const char *name, const char *at, struct str key,
         snprintf(own, sizeof(own), "%.24s-%d", name, i);
     k->v = xrealloc(k->v, k->n + 1, sizeof(*k->v));
     k->v[k->n++] = xstrndup(key.p, key.n);
-    hash_sha256(key, put(k, str_of(own), at, RIGHT_USE)->hash);
+    hash_sha256(key, hash);
+    put(k, str_of(own), at, RIGHT_USE, hash);
     return 0;
 }
 
@@ -166,7 +172,7 @@ static int take_row(struct keys *k, const struct json *row, struct err *e)
         at.n > KEY_AT_MAX || k->nset == LIMIT_KEYS)
         rc = err_set(e, ERR_INTERNAL, "the kept keys are damaged");
     else
-        memcpy(put(k, name, at.p, view ? RIGHT_VIEW : RIGHT_USE)->hash, hash.p, hash.n);
+        put(k, name, at.p, view ? RIGHT_VIEW : RIGHT_USE, (const uint8_t *)hash.p);
     buf_release(&hash);
     return rc;
 }
@@ -228,6 +234,7 @@ const struct key *keys_add(struct keys *k, struct str name, const char *at,
                            enum right right, char out[KEY_SIZE], struct err *e)
 {
     char made[KEY_NAME_MAX + 1];
+    uint8_t hash[HASH_SHA256_SIZE];
     for (int i = 1; name.n == 0 && i <= NAMES_TRIED; i++) {
         snprintf(made, sizeof(made), "key-%d", i);
         if (!find(k, str_of(made)))
@@ -250,8 +257,8 @@ const struct key *keys_add(struct keys *k, struct str name, const char *at,
         return NULL;
     }
     random_hex(out, KEY_SIZE - 1);
-    struct key *key = put(k, name, at, right);
-    hash_sha256(str_of(out), key->hash);
+    hash_sha256(str_of(out), hash);
+    const struct key *key = put(k, name, at, right, hash);
     store(k);
     return key;
 }

@@ -36,6 +36,7 @@ struct keys {
     struct key set[LIMIT_KEYS];
     size_t nset;
     struct hold *hold;               /* borrowed; NULL: they are stored nowhere else */
+    void (*added)(struct keys *k);   /* NULL: nothing. A key counts that did not before */
     char share[2][KEY_NAME_MAX + 1]; /* keys_share; "": none */
     /* Times of the last wrong keys (clock_ms, 0: never), the oldest at wrong_at. */
     int64_t wrong_ms[LIMIT_WRONG_KEYS];

@@ -41,10 +41,13 @@ const struct grant *pages_app_cookie(const struct access *a, const struct req *r
 struct judged {
     enum right right;
     struct req_by by;
-    bool given; /* a proof that is wrong unless something counts */
+    bool given; /* a value that is compared with keys or grants */
+    bool wrong; /* one of these is no key or grant */
     bool doubled;
     bool refused; /* the path has a token, and it is wrong */
 };
+/* When the route of r is open, by the list. */
+enum open_when judge_opens(const struct entrance *s, const struct req *r);
 /* Counts a value that is compared with keys or grants. */
 void judge_value(struct access *a, const struct proof *p, const char *at,
                  struct str value, struct judged *out);
@@ -57,7 +60,8 @@ bool visit_has_room(const struct access *a, int fd);
 /* Ends the connections whose right comes from the key, or from the login if key is
  * NULL. */
 void visit_end_all(struct access *a, const char *key, uint64_t login);
-/* Ends WebSockets that were opened without any proof, where a key is wanted by now. */
+/* Ends requests and WebSockets that have a right without any proof, where a key is wanted
+ * by now, except at open routes: of these, one may be the call that sets the key. */
 void visit_end_keyless(struct access *a);
 
 #endif

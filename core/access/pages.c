@@ -217,8 +217,8 @@ void access_log_in(struct access *a, struct req *r, const char *cookie)
 void access_log_out(struct access *a, struct req *r, const char *cookie)
 {
     const struct grant *one = pages_login(a, r, cookie, NULL);
-    if (!one)
-        return;
+    if (!one || req_by(r)->login != grant_number(one))
+        return; /* somebody with a key has another one's cookie */
     bool secure = one->secure || is_by_tls(a, r, cookie);
     *req_by(r) = (struct req_by){.login = 0}; /* its answer is still to be sent */
     grants_end(&a->grants, one);

@@ -23,6 +23,7 @@ struct visitor {
     struct list node;
     struct req_by by;
     bool stranger;
+    bool open;               /* no proof was needed; a key that is wanted later ends it */
     char from[FROM_MAX];     /* the peer's address without its port */
     char at[KEY_AT_MAX + 1]; /* the listener */
     int fd;                  /* the stream's */
@@ -74,12 +75,20 @@ static void on_closing(void *arg)
     free(v);
 }
 
-void access_upgraded(struct access *a, struct req *r, struct stream *to)
+static bool has_no_proof(const struct entrance *s, struct req *r)
+{
+    const struct req_by *by = req_by(r);
+    return req_right(r) != RIGHT_NONE && !by->key[0] && !by->login && !s->keyless;
+}
+
+void access_upgraded(struct access *a, const struct entrance *s, struct req *r,
+                     struct stream *to)
 {
     const struct req_by *by = req_by(r);
     struct visitor *v = xnew(struct visitor);
     v->by = *by;
     v->stranger = req_right(r) == RIGHT_NONE && !by->login;
+    v->open = has_no_proof(s, r);
     v->fd = to->io.fd;
     snprintf(v->at, sizeof(v->at), "%s", req_at(r));
     from_of(v->fd, v->from);
@@ -93,11 +102,12 @@ struct wanted {
     uint64_t login;
 };
 
-static bool matches(const struct req_by *by, void *arg)
+static bool is_of(const struct req_by *by, const struct wanted *w)
 {
-    const struct wanted *w = arg;
     return w->key ? strcmp(by->key, w->key) == 0 : by->login == w->login;
 }
+
+static bool matches(struct req *r, void *arg) { return is_of(req_by(r), arg); }
 
 void visit_end_all(struct access *a, const char *key, uint64_t login)
 {
@@ -105,7 +115,7 @@ void visit_end_all(struct access *a, const char *key, uint64_t login)
     struct list *it, *tmp;
     list_each (it, tmp, &a->visitors) {
         struct visitor *v = list_entry(it, struct visitor, node);
-        if (matches(&v->by, &w))
+        if (is_of(&v->by, &w))
             shutdown(v->fd, SHUT_RDWR); /* its owner sees the end, and closes it */
     }
     list_each (it, tmp, &a->entrances) {
@@ -115,13 +125,30 @@ void visit_end_all(struct access *a, const char *key, uint64_t login)
     }
 }
 
+struct opened {
+    const struct access *a;
+    const struct entrance *s;
+};
+
+static bool was_open(struct req *r, void *arg)
+{
+    const struct opened *o = arg;
+    return has_no_proof(o->s, r) && judge_opens(o->s, r) == OPEN_NO &&
+           keys_wanted(&o->a->keys, req_at(r));
+}
+
 void visit_end_keyless(struct access *a)
 {
     struct list *it, *tmp;
     list_each (it, tmp, &a->visitors) {
         struct visitor *v = list_entry(it, struct visitor, node);
-        if (!v->stranger && !v->by.key[0] && !v->by.login && keys_wanted(&a->keys, v->at))
+        if (v->open && keys_wanted(&a->keys, v->at))
             shutdown(v->fd, SHUT_RDWR);
+    }
+    list_each (it, tmp, &a->entrances) {
+        struct opened o = {a, list_entry(it, struct entrance, node)};
+        if (o.s->httpd)
+            httpd_drop(o.s->httpd, was_open, &o);
     }
 }
 

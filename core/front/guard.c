@@ -208,7 +208,8 @@ static void on_count(void *arg, int change)
 
 static void on_upgraded(struct req *r, struct stream *to, void *arg)
 {
-    access_upgraded(((struct server *)arg)->g->access, r, to);
+    const struct server *s = arg;
+    access_upgraded(s->g->access, &s->in, r, to);
 }
 
 static struct tls_server *tls_of(const struct json *o)

@@ -27,7 +27,6 @@ int req_fd(const struct req *r);
  * Closes the connections whose request in progress is of those that match: its `gone` is
  * called, as if the peer had left.
  */
-void httpd_drop(struct httpd *d, bool (*match)(const struct req_by *by, void *arg),
-                void *arg);
+void httpd_drop(struct httpd *d, bool (*match)(struct req *r, void *arg), void *arg);
 
 #endif

@@ -416,14 +416,13 @@ void httpd_drain(struct httpd *d, void (*fn)(void *arg), void *arg)
     task_defer(d->loop, &d->paused);
 }
 
-void httpd_drop(struct httpd *d, bool (*match)(const struct req_by *by, void *arg),
-                void *arg)
+void httpd_drop(struct httpd *d, bool (*match)(struct req *r, void *arg), void *arg)
 {
     struct list *it = d->conns.next;
     while (it != &d->conns) {
         struct httpd_conn *c = list_entry(it, struct httpd_conn, node);
         it = it->next;
-        if (c->req && match(&c->req->by, arg)) {
+        if (c->req && match(c->req, arg)) {
             conn_close(c);
             it = d->conns.next; /* its gone may have closed others */
         }

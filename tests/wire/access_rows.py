@@ -340,13 +340,95 @@ def _(s):
     same((answer.status_code, "itself listens" in answer.text), (403, True))
 
 
-@row("the first key: WebSockets that were opened without one end")
+def opened_without(s):
+    """What a server without a key opened: three WebSockets and a stream, which live."""
+    wires = [Wire(s.at[""], "/events?since=0", WS),
+             Wire(s.at[""], "/terminal/one", {**WS, "Sec-WebSocket-Protocol": "od.terminal.v1"}),
+             Wire(s.at[""], "/screen/one", {**WS, "Sec-WebSocket-Protocol": "od.screen.v1"}),
+             Wire(s.at[""], "/events?since=0", {"Accept": "text/event-stream"})]
+    same([w.status for w in wires], [101, 101, 101, 200])
+    wires[0].say(json.dumps({"action": "run", "args": {"command": "mkdir before"}}))
+    wait_for(lambda: s.there("before"), "it may do everything")
+    return wires
+
+
+@row("the first key, also one that may only view: what was opened without one ends")
 def _(s):
-    wire = Wire(s.at[""], "/events?since=0", WS)
-    wire.say(json.dumps({"action": "run", "args": {"command": "true"}, "session": "open"}))
-    same(wire.file.read(1), b"\x81")
-    s.add("first")
-    holds(wire.ends())
+    wires = opened_without(s)
+    for wire in wires:
+        wire.socket.setblocking(False)
+        with contextlib.suppress(BlockingIOError):  # all that came so far
+            while wire.socket.recv(65536):
+                pass
+        wire.socket.settimeout(LIMIT)
+        holds(wire.lives())
+    s.add("first", "--view")
+    for wire in wires:
+        holds(wire.ends())
+    same(s.touch("", "after")[1], False)
+
+
+@row("the first key of /init of E2B: it is answered, and a stream that was open ends", listen=("e2b@",))
+def _(s):
+    start = json.dumps({"process": {"cmd": "cat"}}).encode()
+    stream = Wire(s.at["e2b@"], "/process.Process/Start", {"Content-Type": "application/connect+json"},
+                  b"\0" + len(start).to_bytes(4, "big") + start, "POST")
+    same(stream.status, 200)
+    answer = s.http.post(s.at["e2b@"] + "/init", json={"accessToken": "the-token"})
+    same(answer.status_code, 204)
+    holds(stream.ends())
+
+
+@row("listeners that ask for no key keep what they opened", listen=("", "sandbox@"), words=("--sandbox-open",))
+def _(s):
+    fifo = s.path("work", "fifo")
+    body = json.dumps({"command": f"sh -c 'cat {fifo}; echo it-ended'"}).encode()
+    os.mkfifo(fifo)
+    waits = socket.create_connection(("127.0.0.1", int(s.at["sandbox@"].rpartition(":")[2])), LIMIT)
+    waits.sendall(b"POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    with open(fifo, "w", encoding="ascii"):  # when cat reads
+        s.add("first")
+    with waits.makefile("rb") as answer:
+        has(answer.read1(65536).decode(), "200", "it-ended")
+
+
+@row("guesses beside a view key or a login that may view are limited; the right key never is", key=KEY,
+     words=("--ui",))
+def _(s):
+    view = s.add("view", "--view")
+    target, word = s.at[""] + "/files/content?path=secret", "only-in-the-file"
+    with open(s.path("work", "secret"), "w", encoding="ascii") as file:
+        file.write(word)
+    for fields in ({HEADER: view, "Authorization": "Bearer %s"}, {HEADER: "%s", "Authorization": "Bearer " + view},
+                   {**log_in(s, view), "Authorization": "Bearer %s"}):
+        def ask(key, fields=fields):
+            return s.http.get(target, headers={n: v.replace("%s", key) for n, v in fields.items()})
+        statuses = [ask(f"guess-{i}").status_code for i in range(40)]
+        holds(statuses.count(429) > 20 and 200 not in statuses, statuses)
+        same(ask(KEY).text, word)
+
+
+@row("a view key takes at most half of the places of /screen and of watches", key=KEY)
+def _(s):
+    view, wires = s.add("view", "--view"), []
+    for path, fields, most in (("/screen/one", {**WS, "Sec-WebSocket-Protocol": "od.screen.v1"}, 64),
+                               ("/files/watch?path=.", {}, 32)):
+        wires = [Wire(s.at[""], path, {**fields, HEADER: view}) for _ in range(most)]
+        taken = [w.status in (101, 200) for w in wires].count(True)
+        same(taken, most // 2, path)
+        holds(Wire(s.at[""], path, {**fields, HEADER: KEY}).status in (101, 200), path)
+        for wire in wires:
+            wire.socket.close()
+
+
+@row("a key does not end another one's login", key=KEY, words=("--ui",))
+def _(s):
+    mine, view = log_in(s, KEY), s.add("view", "--view")
+    for key in (view, KEY):
+        httpx.delete(s.at[""] + "/ui/session", headers={HEADER: key, "Cookie": mine["Cookie"]})
+        same(may(s, mine), 200)
+    httpx.delete(s.at[""] + "/ui/session", headers=mine)
+    same(may(s, mine), 401)
 
 
 @row("a login's time is over: its cookie, page, app and WebSockets, also after the worker was killed",

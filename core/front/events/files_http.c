@@ -37,7 +37,7 @@ enum {
     QUERY_MAX = 16 << 10,
     TOKEN = 32,
     PERSON_MAX = 64, /* bytes of a name */
-    WATCHES_MAX = 32 /* by GET, at the same time: each has a helper */
+    WATCHES_MAX = 32 /* watches by GET, at the same time: each has a helper */
 };
 
 /* ---- arguments ---- */
@@ -479,8 +479,8 @@ static void get_watch(struct req *r)
     buf_release(&b);
     if (got < 0) {
         refuse_query(r, "folders");
-    } else if (args && ev->watching >= WATCHES_MAX) {
-        snprintf(e.text, sizeof(e.text), "%d folders are watched already", WATCHES_MAX);
+    } else if (args && !access_has_place(ev->watching, WATCHES_MAX, req_right(r))) {
+        snprintf(e.text, sizeof(e.text), "there are %u watches already", ev->watching);
         events_http_refuse(r, &e);
     } else {
         struct transfer *t = transfer(r, "watch", args, false, "application/x-ndjson");

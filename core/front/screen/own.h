@@ -19,7 +19,7 @@ enum {
     SESSION_MAX = 40,        /* bytes of a session's name */
     MESSAGE_MAX = 256 << 10, /* of a peer's message: a paste, of which each byte may be
                               * \u00xx */
-    SCREEN_LINKS = 128       /* of those who have shown a key, or need none */
+    SCREEN_LINKS = SCREEN_VIEWERS_MAX /* of those who have shown a key, or need none */
 };
 
 struct screen_front {
