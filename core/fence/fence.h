@@ -14,7 +14,7 @@
  *   worker    gets the second one from the keeper under the name FENCE_HELD; its helper
  *             jobs (io/job.h) run in it, so what clients ask of files obeys the rules
  *
- * The server's own state is hidden, except what a shell or kernel of ours needs of it.
+ * The server's own state is hidden, except the parts that its shells and kernels use.
  */
 #ifndef OD_FENCE_FENCE_H
 #define OD_FENCE_FENCE_H
@@ -68,8 +68,8 @@ void fence_home(const char *user, char *out, size_t size);
 bool fence_is_inside(pid_t pid, pid_t keeper, pid_t worker);
 
 /*
- * The section of the options: {"rules": as fence_parse gives them, "lax": bool, "file":
- * string, absent without a file}. NULL: there is no fence.
+ * Makes the section of the options: {"rules": as fence_parse makes them, "lax": bool,
+ * "file": its path, if there is a file}. Without a fence the section is NULL.
  */
 extern const struct option_table fence_options;
 

@@ -4,9 +4,10 @@
  *
  * A ruleset is a descriptor. Rules are added to it by descriptors of files and folders; a
  * process that restricts itself by it, and every process that it starts, may from then on
- * use files only as the rules allow, whoever its user is. It cannot be undone. Files that
- * are open already stay usable (Linux, Documentation/userspace-api/landlock.rst; the
- * numbers are those of include/uapi/linux/landlock.h).
+ * use files only as the rules allow, as any user, root included. Nothing undoes that. A
+ * file that was open before stays usable. From Linux:
+ * Documentation/userspace-api/landlock.rst, and for the numbers
+ * include/uapi/linux/landlock.h.
  */
 #ifndef OD_OS_LANDLOCK_H
 #define OD_OS_LANDLOCK_H

@@ -614,7 +614,10 @@ static void next_request(struct conn *c)
     }
 }
 
-static void on_flush(struct task *t) { flush(container_of(t, struct conn, flush)); }
+static void on_flush(struct task *t)
+{
+    flush(container_of(t, struct conn, flush));
+}
 
 static void on_resume(struct task *t)
 {
