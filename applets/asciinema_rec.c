@@ -2,6 +2,7 @@
 /* `od asciinema rec`: runs a program on a terminal of its own, and records it. */
 #include "asciinema.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "inside.h"
 
 #include <errno.h>
@@ -86,10 +87,10 @@ static void put_env(struct buf *env, const char *names)
         const char *value = getenv(name);
         if (env->n > 1)
             buf_addz(env, ", ");
-        cast_quote(env, one);
+        json_quote(env, one);
         buf_addz(env, ": ");
         if (value)
-            cast_quote(env, str_of(value));
+            json_quote(env, str_of(value));
         else
             buf_addz(env, "null");
     }
@@ -107,11 +108,11 @@ static void rec_header(const struct asciinema_options *o, int rows, int cols)
                  o->idle);
     put_env(&env, o->env ? o->env : v3 ? "SHELL" : "SHELL,TERM");
     if (o->title && *o->title)
-        cast_quote(&title, str_of(o->title));
+        json_quote(&title, str_of(o->title));
     if (v3 && o->command)
-        cast_quote(&command, str_of(o->command));
+        json_quote(&command, str_of(o->command));
     if (getenv("TERM"))
-        cast_quote(&type, str_of(getenv("TERM")));
+        json_quote(&type, str_of(getenv("TERM")));
     struct cast_header h = {.cols = cols,
                             .rows = rows,
                             .timestamp = clock_wall_ms() / 1000,

@@ -40,9 +40,6 @@ struct cast_header {
     struct str command, title, env, type, theme;
 };
 
-/* Appends s as JSON of a recording: valid UTF-8, only control characters are escaped. */
-void cast_quote(struct buf *out, struct str s);
-
 /* ---- writing ---- */
 
 /* Embedded in its owner. */

@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cast/cast.h"
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "term/picture.h"
 
 #include <stdio.h>
 #include <string.h>
-
-void cast_quote(struct buf *out, struct str s)
-{
-    static const char plain[] = "\b\f\n\r\t\"\\", named[] = "bfnrt\"\\";
-    buf_addc(out, '"');
-    while (s.n > 0) {
-        size_t n = 0;
-        while (n < s.n && (unsigned char)s.p[n] >= 0x20 && s.p[n] != '"' &&
-               s.p[n] != '\\')
-            n++;
-        utf8_repair(out, str_sub(s, 0, n), false);
-        s = str_sub(s, n, s.n);
-        if (s.n == 0)
-            break;
-        const char *at = s.p[0] ? strchr(plain, s.p[0]) : NULL;
-        if (at)
-            buf_addf(out, "\\%c", named[at - plain]);
-        else
-            buf_addf(out, "\\u%04x", (unsigned)(unsigned char)s.p[0]);
-        s = str_sub(s, 1, s.n);
-    }
-    buf_addc(out, '"');
-}
 
 /* ---- the header ---- */
 
@@ -188,7 +166,7 @@ static void put_event(struct cast_writer *w, struct buf *out, int64_t us, char c
     put_time(out, w->format == CAST_V3 ? us - w->last_us : us);
     w->last_us = us;
     buf_addf(out, ", \"%c\", ", code);
-    cast_quote(out, text);
+    json_quote(out, text);
     buf_addz(out, "]\n");
 }
 

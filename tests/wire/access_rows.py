@@ -255,21 +255,27 @@ class Wire:
         return not select.select([self.socket], [], [], 0)[0] or bool(self.socket.recv(1, socket.MSG_PEEK))
 
 
+def opened(s, head):
+    """Three WebSockets and a stream."""
+    wires = [Wire(s.at[""], "/events?since=0", {**WS, **head}),
+             Wire(s.at[""], "/terminal/one", {**WS, **head, "Sec-WebSocket-Protocol": "od.terminal.v1"}),
+             Wire(s.at[""], "/screen/one", {**WS, **head, "Sec-WebSocket-Protocol": "od.screen.v1"}),
+             Wire(s.at[""], "/events?since=0", {**head, "Accept": "text/event-stream"})]
+    same([w.status for w in wires], [101, 101, 101, 200])
+    return wires
+
+
 @row("a removed key: its WebSockets and streams end, others' do not", key=KEY)
 def _(s):
     mine, other = s.add("mine"), s.add("other")
 
-    def opened(key):
-        head = {HEADER: key}
+    def by(key):
         first = Wire(s.at[""], "/events?since=0", WS)
         first.say(json.dumps({"api_key": key}))
-        return [Wire(s.at[""], "/events?since=0", {**WS, **head}),
-                Wire(s.at[""], "/terminal/one", {**WS, **head, "Sec-WebSocket-Protocol": "od.terminal.v1"}),
-                Wire(s.at[""], "/screen/one", {**WS, **head, "Sec-WebSocket-Protocol": "od.screen.v1"}),
-                Wire(s.at[""], "/events?since=0", {**head, "Accept": "text/event-stream"}), first]
+        same(first.status, 101)
+        return [*opened(s, {HEADER: key}), first]
 
-    ended, living = opened(mine), opened(other)
-    same([w.status for w in ended + living], 2 * [101, 101, 101, 200, 101])
+    ended, living = by(mine), by(other)
     first = living[-1]
     for wire in (first, ended[-1]):  # the key in the message counted: no close
         holds(wire.file.read(1) in (b"\x81", b"\x89"))
@@ -340,21 +346,11 @@ def _(s):
     same((answer.status_code, "itself listens" in answer.text), (403, True))
 
 
-def opened_without(s):
-    """What a server without a key opened: three WebSockets and a stream, which live."""
-    wires = [Wire(s.at[""], "/events?since=0", WS),
-             Wire(s.at[""], "/terminal/one", {**WS, "Sec-WebSocket-Protocol": "od.terminal.v1"}),
-             Wire(s.at[""], "/screen/one", {**WS, "Sec-WebSocket-Protocol": "od.screen.v1"}),
-             Wire(s.at[""], "/events?since=0", {"Accept": "text/event-stream"})]
-    same([w.status for w in wires], [101, 101, 101, 200])
-    wires[0].say(json.dumps({"action": "run", "args": {"command": "mkdir before"}}))
-    wait_for(lambda: s.there("before"), "it may do everything")
-    return wires
-
-
 @row("the first key, also one that may only view: what was opened without one ends")
 def _(s):
-    wires = opened_without(s)
+    wires = opened(s, {})
+    wires[0].say(json.dumps({"action": "run", "args": {"command": "mkdir before"}}))
+    wait_for(lambda: s.there("before"), "it may do everything")
     for wire in wires:
         wire.socket.setblocking(False)
         with contextlib.suppress(BlockingIOError):  # all that came so far
