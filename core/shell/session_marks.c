@@ -179,6 +179,7 @@ static void on_install_mark(struct session *s, const struct mark *m, uint64_t at
         return;
     }
     session_installed(s);
+    session_no_idle(s); /* what the disturbed code printed */
     session_no_prompt(s);
     if (!session_busy(s) || c->ended)
         return;

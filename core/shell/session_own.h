@@ -337,7 +337,7 @@ void session_leave_rc(struct session *s);
 void session_rc_told(struct session *s);
 /* Puts the next generation of our code into the file p. */
 void session_next_code(struct session *s);
-/* Sets sh.tty to the path of master's terminal, if there is no /dev/tty. */
+/* Sets sh.tty to the path of master's terminal. */
 void session_name_tty(struct session *s, int master);
 /* Writes a file of the directory over its old content: O_TRUNC is slow on a disk. */
 int session_put_file(struct session *s, const char *name, struct str text, struct err *e);

@@ -126,11 +126,9 @@ static int make_dir(struct session *s, struct err *e)
 
 void session_name_tty(struct session *s, int master)
 {
-    struct stat st;
     int n;
     s->sh.tty[0] = 0;
-    if ((stat("/dev/tty", &st) < 0 || !S_ISCHR(st.st_mode)) &&
-        ioctl(master, TIOCGPTN, &n) == 0)
+    if (ioctl(master, TIOCGPTN, &n) == 0)
         snprintf(s->sh.tty, sizeof(s->sh.tty), "/dev/pts/%d", n);
 }
 
@@ -208,6 +206,9 @@ static char **make_env(struct session *s, struct str shell_env, bool kept,
     buf_addf(&extra, "OD_SESSION_TAG=%s", s->sh.tag);
     buf_addc(&extra, 0);
     buf_addz(&extra, "OD_OP=");
+    buf_addc(&extra, 0);
+    /* A shell takes its directory by this name, which may lead through symbolic links. */
+    buf_addf(&extra, "PWD=%s", s->report.cwd);
     buf_addc(&extra, 0);
     buf_adds(&extra, shell_env);
     buf_reset(space);

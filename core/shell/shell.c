@@ -66,8 +66,10 @@ static bool try_name(struct shell *sh, const char *name, const char *path,
 
 /* Shells that can run a session, the best first; and those that cannot. */
 static const char *const usable[] = {"bash", "sh", "ash", "dash", "ksh", "mksh", NULL};
-static const char *const foreign[] = {"zsh", "fish",   "csh",   "tcsh",
-                                      "nu",  "elvish", "xonsh", "pwsh", NULL};
+static const char *const foreign[] = {"zsh",    "fish",  "csh",  "tcsh", "nu", "es",
+                                      "elvish", "xonsh", "pwsh", "rc",   NULL};
+/* Of POSIX, but their interactive mode does not read the file that ENV names. */
+static const char *const deaf[] = {"yash", "posh", NULL};
 
 static bool is_among(const char *name, const char *const *names)
 {
@@ -90,6 +92,12 @@ int shell_find(struct shell *sh, const char *wanted, const char *path_var,
                            "cannot run a session in %s: it wants bash or a POSIX sh; "
                            "%s can be run in one, or as a process of its own: exec --new %s -c TEXT",
                            wanted, wanted, wanted);
+        if (is_among(base_name(wanted), deaf))
+            return err_set(e, ERR_UNSUPPORTED,
+                           "cannot run a session in %s: its interactive mode does not "
+                           "take the code of od from the file that ENV names; run "
+                           "commands with: exec --new %s -c TEXT",
+                           wanted, wanted);
         if (try_name(sh, wanted, path_var, cwd) || try_name(sh, wanted, usual, cwd))
             return 0;
         return err_set(e, ERR_NOTFOUND,
@@ -166,15 +174,15 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
 {
     char prefix[24], seq_text[24], gen[16], empty[32], pipe[sizeof(sh->dir) + 4];
     struct buf dir = BUF_INIT(2048), tty = BUF_INIT(2048), before = BUF_INIT(1024);
+    const char *pts = sh->tty[0] ? sh->tty : "/dev/tty";
     snprintf(prefix, sizeof(prefix), "__od%u_", sh->gen);
     snprintf(seq_text, sizeof(seq_text), "%llu", (unsigned long long)seq);
     snprintf(gen, sizeof(gen), "%u", sh->gen);
     snprintf(empty, sizeof(empty), "<\"$%sd/n\"", prefix);
     snprintf(pipe, sizeof(pipe), "%s/o", sh->dir);
-    const char *terminal = sh->tty[0] ? sh->tty : "/dev/tty";
     int r = words_quote(&dir, str_of(sh->dir));
     if (r == 0)
-        r = words_quote(&tty, str_of(sh->pty ? terminal : pipe));
+        r = words_quote(&tty, str_of(sh->pty ? "/dev/tty" : pipe));
     if (r == 0 && !start)
         r = add_before(&before, sh->gen);
     const struct filling with[] = {
@@ -188,6 +196,7 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
         {"@pty@", sh->pty ? "1" : ""},
         {"@dir@", buf_z(&dir)},
         {"@tty@", buf_z(&tty)},
+        {"@pts@", pts},
         {"@before@", buf_z(&before)},
         {NULL, NULL},
     };

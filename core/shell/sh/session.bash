@@ -41,7 +41,8 @@
 # text of the newest one, p the text that is evaluated, s the status, f set when the next
 # prompt follows no command, r y while a command runs, l a line of input, m what is evaluated
 # after a command, J set once a job was stopped, d the session's directory, t where marks go,
-# u the user's prompt.
+# u the user's prompt, which PS1 has while a command runs, v set while PS1 is not to be
+# changed: a person is attached, or it is readonly; y the terminal's path.
 #
 # shellcheck disable=SC1001 # \builtin, as above
 # shellcheck disable=SC1007 # x= y= are assignments of nothing, in as few bytes as can be
@@ -52,6 +53,18 @@
 # shellcheck disable=SC2128 # the first element of j
 # shellcheck disable=SC2154 # names that only such texts, or read and mapfile, set
 __od_z=$?
+#? again
+# What takes \builtin away: functions of these names, and enable -n. In posix mode unset is
+# found before a function of that name.
+case ${POSIXLY_CORRECT+x} in
+x) \unset -f builtin enable;;
+*) POSIXLY_CORRECT=y; \unset -f builtin enable unset; \unset -v POSIXLY_CORRECT;;
+esac 2>/dev/null
+\enable builtin bind break command declare eval local printf read return shopt trap unset 2>/dev/null
+#?
+#? new
+\enable mapfile 2>/dev/null
+#?
 #? rc
 # shellcheck source=/dev/null # the user's
 [ -f ~/.bashrc ] && . ~/.bashrc
@@ -60,7 +73,10 @@ __od_k=@nonce@ __od_K=$'\033]7723;'$__od_k __od_n=@seq@ __od_s=0 __od_f=1 __od_r
 #? pty
 # Marks go to 255, where an interactive bash keeps its terminal (closed on exec), else to
 # the device: >& takes both, and a descriptor saves opening a device each time.
-{ \builtin printf '' >&255;} 2>/dev/null && __od_t=255
+# Some kernels have a /dev/tty that cannot be opened: then the terminal's own path is it.
+{ [[ -c $__od_t ]] && \builtin printf '' >"$__od_t";} 2>/dev/null || __od_t=@pts@
+__od_y=$__od_t
+[[ ! -t 255 ]] || __od_t=255
 #?
 export OD_SESSION OD_OP
 #? again
@@ -93,6 +109,15 @@ __od_G() {
     case ${1-} in 14[789]|150) __od_J=j;; esac
     [[ ! -o emacs && ! -o vi ]] || __od_g=!
     [[ -t 1 ]] || __od_g+=@
+#? pty
+    # The command closed 255, or uses it for something else.
+    [[ $__od_t != 255 || -t 255 ]] || __od_t=$__od_y __od_C=${__od_C%255*}$__od_y$'\n'
+#?
+}
+# At a prompt nobody is to read, PS1 is empty.
+__od_U() {
+    # By printf -v, as a failed assignment would end the function's callers, too.
+    [[ $__od_v ]] || { __od_u=$PS1; \builtin printf -v PS1 '' 2>&- || __od_v=r;}
 }
 # End: the record, the mark, then input is dropped until the acknowledgement. $2 is set
 # where m is evaluated next, so that the shell can be held: not every tenth time, as each
@@ -101,15 +126,17 @@ __od_G() {
 __od_e() {
     __od_g=!+
     case $__od_r$__od_n.$1${2-}${!-}$__od_J${PROMPT_COMMAND[*]-} in
-    y*[1-9].?+__od_q|y*[1-9].??+__od_q) [[ -t 0 && -t 1 && -o emacs ]] || __od_G;;
+    y*[1-9].?+__od_q|y*[1-9].??+__od_q) [[ -t 0 && -t 1 && -t 255 && -o emacs ]] || __od_G;;
     y*) __od_G "$1";;
     *) \builtin return;;
     esac
     \builtin printf "E\000$__od_n\000$1\000$-$__od_g\000%.4096s\000${!-}\000%.4096s\000" "${PWD-}" "${PATH-}" >>"$__od_d/r"
-    \builtin printf "$__od_K;E;$__od_n;$1\a" >&"$__od_t"
-    __od_s=$1 __od_f=1 __od_r=
+    # Without a mark nobody acknowledges.
+    \builtin printf "$__od_K;E;$__od_n;$1\a" >&"$__od_t" || \return 0
+    __od_s=$1 __od_f=1 __od_r= __od_l=
+    case ${PS1-} in ?*) __od_U;; esac
 #? pty
-    case $__od_t in 255) \builtin read -r -u 255 __od_l || \builtin :;; *) __od_l=;; esac
+    case $__od_t in 255) \builtin read -r -u 255 __od_l || \builtin :;; esac
     case $__od_l in *$__od_k\ $__od_n) ;; *) __od_h;; esac
     case $__od_l in *+*) __od_f= __od_m=$__od_L;; esac
 #?
@@ -118,10 +145,11 @@ __od_e() {
 # Drops input, from the line l on, until the acknowledgement; one with a ? is answered by a P.
 __od_h() {
     if [[ $__od_t == 255 ]]; then __od_H 255; else __od_l=; __od_H 0 <"$__od_t"; fi
-}
+} 2>/dev/null
 __od_H() {
     __od_i=0
-    while [[ $((__od_i+=1)) -lt 9999 ]]; do
+    # What cannot read does not set l, and does not go round again.
+    while [[ $((__od_i+=1)) -lt 9999 && $__od_l != $'\n' ]]; do
         case $__od_l in
         *"$__od_k $__od_n") \builtin break;;
         *"$__od_k $__od_n ?")
@@ -129,7 +157,7 @@ __od_H() {
             \builtin break;;
         ?*) \builtin printf '%s\0' D "$__od_l" >>"$__od_d/r";;
         esac
-        __od_l=
+        __od_l=$'\n'
         \builtin read -r -u "$1" __od_l || \builtin :
     done
     \builtin :
@@ -137,7 +165,9 @@ __od_H() {
 #?
 # Prompt.
 __od_q() {
-    case $__od_f in 1) __od_f=;; *) { __od_Q "${1-$?}";} 2>/dev/null;; esac
+    __od_i=${1-$?}
+    case ${PS1-} in ?*) __od_U;; esac
+    case $__od_f in 1) __od_f=;; *) { __od_Q "$__od_i";} 2>/dev/null;; esac
 }
 # One that follows no end. A command that was interrupted (it began: r) ends here like any
 # other, so that the terminal is the worker's to set until the acknowledgement.
@@ -161,6 +191,7 @@ __od_g() {
     ((${__od_j-0}>__od_n)) || \builtin return
     # p first: if it cannot be set, the command has not begun.
     __od_p=$__od_c$__od_j$__od_C${__od_j[1]-} __od_n=$__od_j __od_r=y
+    case $__od_v in '') \builtin printf -v PS1 %s "$__od_u";; esac
     ((!__od_s)) || __od_p='__od_b&&\builtin :'$'\n'${__od_j[1]-}
 #? new
     # It has no attribute except x (exported), so a plain assignment works.
@@ -213,10 +244,10 @@ __od_T() {
 __od_a() {
     __od_f=1
     if [[ $1 ]]; then
-        PS1=$__od_u PS2='> ' PS0=$__od_K';H;$__od_n\a'
+        __od_v=a PS1=$__od_u PS2='> ' PS0=$__od_K';H;$__od_n\a'
         \builtin bind 'set enable-bracketed-paste on'
     else
-        PS1= PS2= PS0=
+        __od_u=$PS1 __od_v= PS1= PS2= PS0=
         \builtin bind 'set enable-bracketed-paste off'
     fi
     \builtin printf "$__od_K;A;$__od_n\a" >&"$__od_t"
@@ -230,11 +261,11 @@ case ${HISTCONTROL-} in
 *ignorespace*|*ignoreboth*) ;;
 *) \builtin printf -v HISTCONTROL %s "ignorespace${HISTCONTROL:+:$HISTCONTROL}";;
 esac
-__od_u=${OD_PS1_-${PS1-}}
-OD_PS1_=$__od_u
+__od_u=${PS1:-${OD_PS1_-}}
+OD_PS1_=$__od_u __od_v=
 [[ $__od_u ]] || __od_u='\u@\h:\w\$ '
 # By printf -v, a readonly variable is only an error, and does not end this file.
-\builtin printf -v PS1 ''; \builtin printf -v PS2 ''; \builtin printf -v PS0 ''
+\builtin printf -v PS1 '' || __od_v=r; \builtin printf -v PS2 ''; \builtin printf -v PS0 ''
 \builtin bind 'set enable-bracketed-paste off' 2>/dev/null || \builtin :
 # The user's own hooks run before ours; ours sees the status first.
 [[ ${PROMPT_COMMAND[*]-} == *__od* ]] || OD_PC_=${PROMPT_COMMAND-}

@@ -22,8 +22,16 @@ else unset ENV; fi
 #?
 __od_k=@nonce@ __od_n=@seq@ __od_s=0 __od_f= __od_r= __od_p= __od_y=@pty@ __od_d=@dir@ __od_t=@tty@
 export OD_SESSION OD_OP
+#? pty
+# Some kernels have a /dev/tty that cannot be opened: then the terminal's own path is it.
+{ [ -c "$__od_t" ] && command printf '' >"$__od_t";} 2>/dev/null || __od_t=@pts@
+#?
 #? again
 __od_s=$__od_z
+#?
+#? start
+# ksh and its kin edit lines, and would show ours.
+case ${KSH_VERSION-} in ?*) set +o emacs +o gmacs +o vi 2>/dev/null || :;; esac
 #?
 __od_B=0
 for __od_i in 0 @before@; do if [ "$__od_i" -gt "$__od_B" ]; then __od_B=$__od_i; fi; done
@@ -55,7 +63,9 @@ __od_e() {
     __od_s=$1 __od_f= __od_j=
     [ -t 1 ] || __od_j=@
     command printf '%s\000%s\000%s\000%s\000%.4096s\000%s\000%.4096s\000' E "$__od_n" "$1" "$-$__od_j" "${PWD-}" "${!-}" "${PATH-}" >>"$__od_d/r"
-    { command printf '\033]7723;%s;E;%s;%s\007' "$__od_k" "$__od_n" "$1"; __od_c; [ ! "$__od_y" ] || __od_h;} <>"$__od_t" >&0
+    { command printf '\033]7723;%s;E;%s;%s\007' "$__od_k" "$__od_n" "$1"; __od_c; [ ! "$__od_y" ] || __od_h;} 0<>"$__od_t" >&0
+    # A prompt of the user's is for people.
+    case $__od_A$PS1 in "$__od_o"|1*) ;; *) __od_u=${PS1%"$__od_o"} PS1=$__od_o;; esac
 }
 # Drops input until the acknowledgement, or the next line of ours (+).
 __od_h() {
@@ -72,7 +82,7 @@ __od_h() {
     :
 }
 __od_W() {
-    [ ! "$__od_y" ] || __od_h <>"$__od_t" >&0
+    [ ! "$__od_y" ] || __od_h 0<>"$__od_t" >&0
 }
 # Get: the command, from a file that has no generation; and z, the status of a command
 # whose end __od_e did not see.
@@ -100,10 +110,10 @@ __od_E() {
 # Called when a person attaches; with '' when the last one detaches.
 __od_a() {
     __od_f=
-    if [ "$1" ]; then PS1=$__od_o$__od_u PS2='> '; else PS1=$__od_o PS2=; fi
-    { command printf '\033]7723;%s;A;%s\007' "$__od_k" "$__od_n"; __od_h;} <>"$__od_t" >&0
+    if [ "$1" ]; then __od_A=1 PS1=$__od_o$__od_u PS2='> '; else __od_A= PS1=$__od_o PS2=; fi
+    { command printf '\033]7723;%s;A;%s\007' "$__od_k" "$__od_n"; __od_h;} 0<>"$__od_t" >&0
 }
-__od_u='$ '
+__od_u='$ ' __od_A=
 # A prompt that follows no __od_e (f is unset then) says so.
 __od_o='${__od_f-'$(command printf '\033]7723;%s;P;' "$__od_k")'$__od_n;$?'$(command printf '\007')'}'
 [ "$__od_y" ] || __od_o=
