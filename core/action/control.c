@@ -110,8 +110,8 @@ static void put_sentence(struct buf *text, const struct request *r, bool given,
         buf_addf(text, "%s has had the %.*s for %.0f seconds and has not given it back",
                  r->by, what, r->what.p, seconds);
     else
-        buf_addf(text, "Nobody has taken the %.*s within %.0f seconds", what, r->what.p,
-                 (double)(clock_ms() - r->asked) / 1000);
+        buf_addf(text, "Nobody has taken the %.*s within %.10g seconds", what, r->what.p,
+                 (double)((clock_ms() - r->asked + 99) / 100) / 10);
 }
 
 static void observe(struct request *r, bool given)

@@ -195,7 +195,8 @@ static char *program_of(const char *word, const char *prefix, char *const *env)
         if (dir.n && can_run(path))
             return xstrdup(path);
     }
-    return NULL;
+    /* jupyter_client/manager.py, format_kernel_cmd: python is the one that runs it. */
+    return strcmp(word, "python") == 0 ? program_of("python3", prefix, env) : NULL;
 }
 
 static bool well_named(const char *name)

@@ -487,6 +487,7 @@ TEST(a_request_that_nobody_answers_ends_in_time)
     while (last() == 1)
         turn();
     CHECK(strstr(event_of(2), "\"content\":\"Nobody has taken the browser within "));
+    CHECK(!strstr(event_of(2), "within 0 seconds"));
     CHECK(strstr(event_of(2), "\"extras\":{\"what\":\"browser\",\"end\":\"timeout\"}}"));
     for (int i = 0; i < 16; i++)
         order("{" WAITS "}");

@@ -194,9 +194,13 @@ TEST(python_in_a_spec_is_the_one_of_its_folder)
     spec(
         "venv/share/jupyter", "python3",
         "{\"argv\":[\"python3\",\"-m\",\"ipykernel_launcher\"],\"language\":\"python\"}");
+    spec("venv/share/jupyter", "plain",
+         "{\"argv\":[\"python\",\"-m\",\"x\"],\"language\":\"python\"}");
     FIND("VIRTUAL_ENV=@/venv", "PATH=@/usr/bin");
     CHECK_STR(choose("python3", KERNEL_ANY)->argv[0], at("venv/bin/python3"));
     CHECK_STR(choose("python3", KERNEL_ANY)->interpreter, at("venv/bin/python3"));
+    /* "python" where no program has that name. */
+    CHECK_STR(choose("plain", KERNEL_ANY)->argv[0], at("venv/bin/python3"));
     kernel_list_release(&list);
 }
 
