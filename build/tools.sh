@@ -33,6 +33,8 @@ dev    @libc                  libc6-dev     glibc-devel    musl-dev    glibc    
 dev    @asan                  gcc           libasan,libubsan gcc       gcc        gcc
 test?  bash                   bash          bash           bash        bash       bash
 test?  dash                   dash          dash           dash        dash       dash
+test?  ksh93                  ksh93u+m      -              -           -          -
+test?  mksh                   mksh          mksh           mksh        -          -
 test?  busybox                busybox-static busybox       busybox     busybox    busybox-static
 test?  python3                python3       python3        python3     python     python3
 test?  perl                   perl          perl           perl        perl       perl

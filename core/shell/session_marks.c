@@ -67,11 +67,18 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
                      s->env.lost[0] ? "; " : "", s->env.lost);
             op_note(op, NOTE_FRESH_SHELL, again, 0, 0);
         }
-        if (s->start.rc == RC_LEFT_OUT)
-            op_note(op, NOTE_SHELL,
-                    "this shell was started without the rc files: with them it ran no "
-                    "command",
-                    0, 0);
+        if (s->start.rc == RC_LEFT_OUT) {
+            char text[200];
+            snprintf(text, sizeof(text),
+                     "this shell was started without the rc files: with them it ran no "
+                     "command");
+            if (s->start.slow)
+                snprintf(text, sizeof(text),
+                         "this shell was started without the rc files: %s had not ended "
+                         "after %d s",
+                         s->start.slow, LIMIT_START_MS / 1000);
+            op_note(op, NOTE_SHELL, text, 0, 0);
+        }
         if (!s->sh.pty)
             op_note(op, NOTE_SHELL, "there is no terminal; this shell runs on pipes", 0,
                     0);

@@ -166,6 +166,7 @@ struct session_start {
     } rc;
     bool lived;          /* a shell came to its prompt */
     bool late;           /* the shell is ended because it came to no prompt */
+    const char *slow;    /* the rc file in which it was then; NULL: it was not late */
     unsigned tries;      /* shells started since a command last began */
     uint64_t born;       /* offset of the output when the shell was started */
     char pty_error[256]; /* why there is no terminal */

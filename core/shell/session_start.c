@@ -187,6 +187,8 @@ static void remove_left(const struct session *s)
     char path[300];
     snprintf(path, sizeof(path), "%s/x", s->sh.dir);
     unlink(path);
+    path[strlen(path) - 1] = 't';
+    unlink(path);
 }
 
 /*
@@ -351,6 +353,18 @@ void session_start(struct session *s)
     }
 }
 
+/* The rc file in which the shell is: our code writes the file t before the user's. */
+static const char *slow_file(const struct session *s)
+{
+    char path[300];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/t", s->sh.dir);
+    if (s->sh.kind == SHELL_POSIX)
+        return "the file that ENV names";
+    return lstat(path, &st) == 0 ? "~/.bashrc"
+                                 : "a file of the system, as /etc/bash.bashrc";
+}
+
 /* The shell came to no prompt in time: ends it. Rc files are left out the next time. */
 static void on_start_limit(struct timer *t)
 {
@@ -361,6 +375,8 @@ static void on_start_limit(struct timer *t)
              LIMIT_START_MS,
              s->start.rc == RC_READ ? "; starting it without rc files" : "");
     s->start.late = true;
+    if (s->start.rc == RC_READ)
+        s->start.slow = slow_file(s);
     if (s->proc.r.flags & KEEP_P_STARTED)
         hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
 }

@@ -67,7 +67,7 @@ esac 2>/dev/null
 #?
 #? rc
 # shellcheck source=/dev/null # the user's
-[ -f ~/.bashrc ] && . ~/.bashrc
+[ -f ~/.bashrc ] && \builtin printf '' >|@dir@/t && . ~/.bashrc
 #?
 __od_k=@nonce@ __od_K=$'\033]7723;'$__od_k __od_n=@seq@ __od_s=0 __od_f=1 __od_r= __od_p= __od_l= __od_m= __od_J= __od_d=@dir@ __od_t=@tty@
 #? pty

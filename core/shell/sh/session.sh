@@ -11,6 +11,7 @@
 # shellcheck disable=SC1007 # x= y= are assignments of nothing, in as few bytes as can be
 # shellcheck disable=SC2016 # what is in single quotes is evaluated later
 # shellcheck disable=SC2034 # names that only such texts use
+# shellcheck disable=SC3040 # options that ksh has, set in ksh only
 # shellcheck disable=SC2154 # names that only such texts, or read, set
 __od_z=$?
 #? start
