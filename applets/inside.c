@@ -68,7 +68,7 @@ void inside_size(const struct inside *x, int *rows, int *cols)
 
 static int start(struct inside_now *n, int slave, struct err *e)
 {
-    struct spawn s = {.path = n->x->argv[0],
+    struct spawn s = {.path = n->x->path ? n->x->path : n->x->argv[0],
                       .argv = n->x->argv,
                       .envp = environ,
                       .fds = {slave, slave, slave},
@@ -84,7 +84,7 @@ static int start(struct inside_now *n, int slave, struct err *e)
     if (got != (ssize_t)sizeof(why))
         return 0;
     waitpid(n->pid, NULL, 0);
-    return err_sys(e, why.errnum, "cannot run %.200s", s.path);
+    return err_sys(e, why.errnum, "failed to execute %.200s", s.path);
 }
 
 static int open_terminal(struct inside_now *n, int fds[2], struct err *e)
@@ -236,7 +236,7 @@ int inside_run(const struct inside *x, int *status, struct err *e)
     int r = start(n, fds[1], e);
     close(fds[1]);
     bool output_over = false;
-    while (r == 0 && !n->exited && !n->ended)
+    while (r == 0 && !n->exited && !n->ended && !x->stop)
         turn(n, &output_over);
     ssize_t rest = 0, got;
     while (r == 0 && rest < REST_MAX && (got = pass_output(n)) > 0)

@@ -25,7 +25,8 @@ struct inside_calls {
 
 /* Zeroed and then filled by the caller, who owns all of it. */
 struct inside {
-    char *const *argv;   /* argv[0] is looked up on PATH */
+    const char *path;    /* looked up on PATH; NULL: argv[0] */
+    char *const *argv;
     int terminal;        /* what people type at; becomes raw; -1: there is none */
     int input;           /* another source of input; -1: none */
     int output;          /* where output goes; -1: nowhere */
@@ -33,6 +34,7 @@ struct inside {
     bool terminal_modes; /* the program's terminal has the modes of the caller's */
     bool no_echo;        /* it does not show what is typed */
     bool flush_end;      /* at the end of input the program gets an end of file */
+    bool stop;           /* a call may set it: the recording ends as by a signal */
     const struct inside_calls *calls;
     void *arg;
 };

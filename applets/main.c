@@ -205,6 +205,7 @@ static int help(void)
         printf("  %-22s %s\n", p->name, p->about);
     printf("  %-22s %s\n", applet_tmux.name, "tmux's command line");
     printf("  %-22s %s\n", applet_asciinema.name, "asciinema's command line");
+    printf("  %-22s %s\n", applet_script.name, "util-linux's script");
     printf(
         "\n"
         "Octal dumps work as before: every other option, file name or standard input\n"
@@ -468,7 +469,8 @@ static int link_applet(const char *dir, const struct applet *a, const char *targ
 static bool replaces_program(const char *name)
 {
     return strcmp(name, applet_tmux.name) == 0 ||
-           strcmp(name, applet_asciinema.name) == 0;
+           strcmp(name, applet_asciinema.name) == 0 ||
+           strcmp(name, applet_script.name) == 0;
 }
 
 int program_link(const char *dir, const char *name, const char *target)
