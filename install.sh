@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# install.sh [--prefix DIR] [--shadow] [--as NAME,...] [--upgrade] [--uninstall]
+# install.sh [--prefix DIR] [--shadow] [--as NAME,... [--force]] [--upgrade] [--uninstall]
 #     installs od for everybody (as root: /usr/local) or for you (~/.local), with
 #     links od-APPLET, manual pages and completion. Takes the file that was built in
 #     out/, or the one beside this script in a release, and builds one if there is
 #     none. The names do not depend on PATH: the program is od-agent, and od(1) of
 #     the system stays what it is. --shadow: the program is od, which hands octal
 #     dumps over, and od-agent is a link to it; where that was asked for once, it
-#     stays. --as tmux: also the link tmux, as od --install DIR --as makes it; another
-#     program of that name is left as it is. --upgrade: a server that runs goes on with
-#     the new file.
+#     stays. --as tmux,asciinema,script: also these links, as od --install DIR --as
+#     makes them; another program of that name is left as it is, unless --force is
+#     there. --upgrade: a server that runs goes on with the new file.
 # install.sh --image IMAGE [--suffix SUFFIX] [--engine ENGINE] [--dockerfile]
 #     makes the image IMAGE_od of IMAGE with docker, podman or buildah: od, links,
 #     and an entrypoint that runs the image's own beside od serve, with the image's
@@ -21,7 +21,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "$(id -u)" = 0 ]; then prefix=/usr/local; else prefix=${HOME:?}/.local; fi
-action=install image='' suffix=_od engine='' shadow='' upgrade='' dockerfile='' as=''
+action=install image='' suffix=_od engine='' shadow='' upgrade='' dockerfile='' as='' force=''
 
 die() {
     echo "install.sh: $*" >&2
@@ -52,10 +52,11 @@ while [ $# -gt 0 ]; do
     --as=*) as=${1#*=} ;;
     --dockerfile) dockerfile=yes ;;
     --shadow) shadow=yes ;;
+    --force) force=--force ;;
     --upgrade) upgrade=yes ;;
     --uninstall) action=uninstall ;;
     -h | --help)
-        sed -n '4,20s/^# \{0,1\}//p' "$0"
+        sed -n '4,19s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "$1: unknown; see --help" ;;
@@ -111,9 +112,11 @@ install() {
     else
         echo "install.sh: $bin/$name does not run here: no links made" >&2
     fi
-    for link in $(printf '%s' "$as" | tr , ' '); do
-        "$bin/$name" --install "$bin" --as "$link" || die "no link $bin/$link"
-    done
+    unlinked=''
+    if [ -n "$as" ]; then
+        # shellcheck disable=SC2086 # empty, or one word
+        "$bin/$name" --install "$bin" --as "$as" $force || unlinked=yes
+    fi
     # The name of the other kind of installation works here, too.
     if [ "$name" = od ] && { [ ! -e "$bin/od-agent" ] || ours "$bin/od-agent"; }; then
         ln -s od "$bin/.od-agent.$$"
@@ -133,6 +136,7 @@ install() {
     *":$bin:"*) ;;
     *) [ -n "${DESTDIR:-}" ] || echo "$bin is not on your PATH: PATH=$bin:\$PATH" ;;
     esac
+    [ -z "$unlinked" ] || die "od is installed, but not all links of --as $as"
 }
 
 uninstall() {

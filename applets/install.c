@@ -157,7 +157,7 @@ static int install(const char *path, bool links, const char *program, bool force
     close(dir);
     if (rc == 0 && links)
         rc = applet_links(path, "od");
-    return rc == 0 && program ? program_link(path, program, "od") : rc;
+    return rc == 0 && program ? program_links(path, program, "od", force) : rc;
 }
 
 static int install_main(int argc, char **argv)

@@ -150,7 +150,8 @@ static const struct {
     {"--version [-v]", "the version; how it was built, its limits"},
     {"--licenses", "the licences of od and of all linked into it"},
     {"--install DIR", "make links od-APPLET in DIR"},
-    {"--install DIR --as PROGRAM", "make the link DIR/PROGRAM, one of those below"},
+    {"--install DIR --as NAME,...",
+     "make links DIR/NAME, of those below; --force replaces"},
     {"--install --openhands [ROOT]", "make the link that OpenHands' client starts"},
     {NULL, "in a container: the image can be its runtime"},
     {"...", "anything else: the system's od(1)"},
@@ -426,10 +427,10 @@ static int octal_dump(int argc, char **argv)
 /* --- od --install ------------------------------------------------------ */
 
 /*
- * Makes DIR/NAME a link to target. Replaces a link of an older installation, and no
- * other file.
+ * Makes DIR/NAME a link to target. Replaces a link of an older installation; with force
+ * another file, too, but no folder.
  */
-static int link_one(const char *dir, const char *name, const char *target)
+static int link_one(const char *dir, const char *name, const char *target, bool force)
 {
     char path[PATH_MAX], temp[PATH_MAX];
     struct stat st;
@@ -438,7 +439,7 @@ static int link_one(const char *dir, const char *name, const char *target)
         fprintf(stderr, "od: %s/%s: the name is too long\n", dir, name);
         return 1;
     }
-    if (lstat(path, &st) == 0 && !is_ours(path)) {
+    if (lstat(path, &st) == 0 && !is_ours(path) && !force) {
         fprintf(stderr, "od: %s exists and is not ours: left unchanged\n", path);
         return 1;
     }
@@ -455,11 +456,11 @@ static int link_applet(const char *dir, const struct applet *a, const char *targ
 {
     char name[NAME_MAX + 1];
     snprintf(name, sizeof(name), "od-%s", a->name);
-    int failed = link_one(dir, name, target);
+    int failed = link_one(dir, name, target, false);
     for (const char *also = a->also; also && *also;) {
         int len = (int)strcspn(also, " ");
         snprintf(name, sizeof(name), "%.*s", len, also);
-        failed |= link_one(dir, name, target);
+        failed |= link_one(dir, name, target, false);
         also += len + (int)strspn(also + len, " ");
     }
     return failed;
@@ -473,13 +474,23 @@ static bool replaces_program(const char *name)
            strcmp(name, applet_script.name) == 0;
 }
 
-int program_link(const char *dir, const char *name, const char *target)
+int program_links(const char *dir, const char *names, const char *target, bool force)
 {
-    if (program_find(name) || replaces_program(name))
-        return link_one(dir, name, target);
-    fprintf(stderr, "od: no program has the name %s; %shelp lists them\n", name,
-            called_start());
-    return 1;
+    int failed = 0;
+    struct str rest = str_of(names);
+    do {
+        char name[NAME_MAX + 1];
+        struct str one = str_cut(&rest, ',');
+        if (!buf_fill(name, sizeof(name), "%.*s", STR_ARG(one)) ||
+            (!program_find(name) && !replaces_program(name))) {
+            fprintf(stderr, "od: no program has the name %.*s; %shelp lists them\n",
+                    STR_ARG(one), called_start());
+            failed = 1;
+        } else {
+            failed |= link_one(dir, name, target, force);
+        }
+    } while (rest.n > 0);
+    return failed;
 }
 
 int applet_links(const char *dir, const char *target)
@@ -491,8 +502,8 @@ int applet_links(const char *dir, const char *target)
     return failed;
 }
 
-/* Makes the links od-APPLET in dir; with a program's name only that link. */
-static int install(const char *dir, const char *program)
+/* Makes the links od-APPLET in dir; with names of programs only those links. */
+static int install(const char *dir, const char *programs, bool force)
 {
     char self[PATH_MAX], real[PATH_MAX];
     if (self_path(self, sizeof(self)) < 0) {
@@ -508,7 +519,8 @@ static int install(const char *dir, const char *program)
     size_t n = (size_t)(base - self) - 1;
     bool beside = strlen(real) == n && memcmp(real, self, n) == 0;
     const char *target = beside ? base : self;
-    int failed = program ? program_link(dir, program, target) : applet_links(dir, target);
+    int failed = programs ? program_links(dir, programs, target, force)
+                          : applet_links(dir, target);
     int rc = printed();
     return rc | failed;
 }
@@ -557,7 +569,7 @@ static int install_openhands(const char *root)
     bool inside = n > 1 && strncmp(self, real, n) == 0 && self[n] == '/';
     snprintf(target, sizeof(target), "%s%s", inside ? "../../.." : "",
              self + (inside ? n : 0));
-    int failed = link_one(bin, "micromamba", target);
+    int failed = link_one(bin, "micromamba", target, false);
     int rc = printed();
     return rc | failed;
 }
@@ -654,8 +666,10 @@ int main(int argc, char **argv)
         strcmp(argv[2], "--openhands") == 0)
         return install_openhands(argc == 4 ? argv[3] : "");
     if (strcmp(word, "--install") == 0 && argc == 3)
-        return install(argv[2], NULL);
-    if (strcmp(word, "--install") == 0 && argc == 5 && strcmp(argv[3], "--as") == 0)
-        return install(argv[2], argv[4]);
+        return install(argv[2], NULL, false);
+    bool force = argc == 6 && strcmp(argv[5], "--force") == 0;
+    if (strcmp(word, "--install") == 0 && (argc == 5 || force) &&
+        strcmp(argv[3], "--as") == 0)
+        return install(argv[2], argv[4], force);
     return octal_dump(argc, argv);
 }

@@ -3,12 +3,17 @@
 #ifndef OD_APPLETS_PROGRAM_H
 #define OD_APPLETS_PROGRAM_H
 
+#include <stdbool.h>
+
 struct program;
 
 /* Is that program, as it was called by argv, and serves. Returns the exit status. */
 int program_run(const struct program *p, int argc, char **argv);
-/* Makes the link dir/name to target. Returns 0, or 1 after an error message: there is no
- * program of that name, or the link cannot be made. */
-int program_link(const char *dir, const char *name, const char *target);
+/*
+ * Makes the links dir/NAME to target, for names with commas between them. Another program
+ * that is there stays unless force is set. Returns 0, or 1 after an error message for
+ * each that was not made: the others are made.
+ */
+int program_links(const char *dir, const char *names, const char *target, bool force);
 
 #endif
