@@ -146,8 +146,10 @@ static int find_end(const struct asciinema_options *o, const char *path,
     if (fd >= 0)
         close(fd);
     cast_reader_release(&r);
-    if (fd >= 0 && n == 0 && !cut && last == '\n')
+    if (fd >= 0 && n == 0 && !cut && last == '\n' && !r.v1)
         return 0;
+    if (r.v1)
+        err_set(&e, ERR_INVALID, "it is of version 1");
     asciinema_say(o, 1, "can only append to asciicast v2 and v3 format recordings: %s",
                   e.code ? e.text : "its last line is not complete");
     return -1;

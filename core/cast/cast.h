@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Recordings of terminals, written and read as streams: asciicast v2 and v3
- * (https://docs.asciinema.org/manual/asciicast/v2/ and /v3/).
+ * (https://docs.asciinema.org/manual/asciicast/v2/ and /v3/); v1 (/v1/) is read, too.
  *
  * A recording is lines of JSON: a header, then an event a line, [TIME, CODE, TEXT]. TIME
  * is in seconds, in v2 since the beginning and in v3 since the event before. Codes are o
  * for output, i for input, r for a size ("80x24"), m for a marker, and in v3 x for the
- * exit status. Neither side needs more memory than one line and one screen.
+ * exit status. Neither side needs more memory than one line and one screen. v1 is one
+ * object, on any number of lines, which is read as a whole: at most CAST_LINE_MAX bytes.
  */
 #ifndef OD_CAST_CAST_H
 #define OD_CAST_CAST_H
@@ -81,7 +82,8 @@ struct cast_event {
 
 /* Embedded in its owner, who releases it. */
 struct cast_reader {
-    enum cast_format format; /* CAST_NONE until the header was read */
+    enum cast_format format; /* CAST_NONE until the header was read; of v1 CAST_V2 */
+    bool v1;
     struct cast_header header;
     uint64_t line; /* number of the last line */
     int64_t us;
@@ -89,7 +91,8 @@ struct cast_reader {
     struct buf in;   /* owned: bytes that were not read yet */
     size_t looked;   /* bytes of in without a newline */
     size_t used;     /* bytes of in that are the line of the last call */
-    struct buf head; /* owned: the header's line */
+    struct buf head; /* owned: the header's line; of v1 the file */
+    struct str left; /* of v1: the events that were not read, in head */
     struct buf text; /* owned: of the last event */
 };
 

@@ -77,17 +77,23 @@ static struct str member(struct str object, const char *name, char first)
     return v.n > 0 && v.p[0] == first ? v : STR("");
 }
 
-static int take_header(struct cast_reader *r, struct str line, struct err *e)
+/* Takes the header, which is in r->head. */
+static int take_header(struct cast_reader *r, struct err *e)
 {
     struct cast_header *h = &r->header;
-    buf_adds(&r->head, line);
-    line = buf_str(&r->head);
+    struct str line = str_trim(buf_str(&r->head));
     bool json = utf8_valid(line) && jsontext_valid(line) && str_starts(line, STR("{"));
     int64_t version = json ? jsontext_int(jsontext_get(line, STR("version")), 0) : 0;
-    if (version != 2 && version != 3)
-        return err_set(e, ERR_INVALID,
-                       version == 1 ? "it is a recording of version 1; 2 and 3 are read"
-                                    : "only asciicast v2 and v3 format can be opened");
+    if (version < 1 || version > 3)
+        return err_set(e, ERR_INVALID, "only asciicast v1, v2 and v3 can be opened");
+    if (version == 1) {
+        struct str events = member(line, "stdout", '[');
+        if (events.n == 0)
+            return err_set(e, ERR_INVALID, "it is of version 1, and has no stdout");
+        r->v1 = true;
+        r->left = jsontext_inside(events);
+        version = 2; /* which has the same header */
+    }
     struct str term = jsontext_get(line, STR("term"));
     struct str size = version == 2 ? line : term;
     int64_t cols = jsontext_int(
@@ -126,7 +132,7 @@ static bool take_time(struct cast_reader *r, struct str value)
     if (!(t >= 0 && t <= SECONDS_MAX))
         return false;
     int64_t us = (int64_t)(t * 1e6 + 0.5), limit = (int64_t)SECONDS_MAX * 1000000;
-    if (r->format == CAST_V3)
+    if (r->format == CAST_V3 || r->v1)
         us += r->us;
     if (us > r->us)
         r->us = us < limit ? us : limit;
@@ -159,17 +165,59 @@ static int take_event(struct cast_reader *r, struct str line, struct cast_event 
     return 1;
 }
 
+/* The events of v1: [seconds since the one before, text]. */
+static int next_v1(struct cast_reader *r, struct cast_event *ev, struct err *e)
+{
+    struct str item, inside, time, text, more;
+    r->used = r->in.n; /* nothing follows the object */
+    r->looked = 0;
+    if (!jsontext_item(&r->left, &item))
+        return 0;
+    inside = item.n > 0 && item.p[0] == '[' ? jsontext_inside(item) : STR("");
+    buf_reset(&r->text);
+    if (!jsontext_item(&inside, &time) || !jsontext_item(&inside, &text) ||
+        jsontext_item(&inside, &more) || !take_time(r, time) ||
+        jsontext_string(&r->text, text) < 0)
+        return err_set(e, ERR_INVALID, "an item of its stdout is not an event");
+    *ev = (struct cast_event){.us = r->us, .code = 'o', .text = buf_str(&r->text)};
+    return 1;
+}
+
+/*
+ * Adds a line to the header, and takes it when it is complete: the first line, or if that
+ * only begins an object, as v1 may, the whole file.
+ */
+static int add_header(struct cast_reader *r, struct str line, struct err *e)
+{
+    bool first = r->head.n == 0;
+    if (r->head.n + line.n + 1 > CAST_LINE_MAX)
+        return err_set(e, ERR_LIMIT, "a recording of version 1 has at most %d bytes",
+                       CAST_LINE_MAX);
+    buf_adds(&r->head, line);
+    if (first && (!str_starts(line, STR("{")) || jsontext_valid(line)))
+        return take_header(r, e);
+    buf_addc(&r->head, '\n');
+    return 0;
+}
+
 int cast_next(struct cast_reader *r, struct cast_event *ev, struct err *e)
 {
     struct str line;
     for (;;) {
+        if (r->v1)
+            return next_v1(r, ev, e);
         int n = next_line(r, &line, e);
-        if (n == 0 && r->over && r->format == CAST_NONE)
-            return err_set(e, ERR_INVALID, "it is empty");
+        if (n == 0 && r->over && r->format == CAST_NONE) {
+            if (r->head.n == 0)
+                return err_set(e, ERR_INVALID, "it is empty");
+            if (take_header(r, e) < 0)
+                return -1;
+            continue;
+        }
         if (n <= 0)
             return n;
         if (r->format == CAST_NONE) {
-            if (take_header(r, line, e) < 0)
+            if (add_header(r, line, e) < 0)
                 return -1;
             continue;
         }

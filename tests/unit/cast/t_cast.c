@@ -53,6 +53,26 @@ TEST(both_versions)
     reads(HEAD2, 0, "");
 }
 
+TEST(version_1)
+{
+    reads("{\"version\": 1, \"width\": 80, \"height\": 24, \"stdout\": "
+          "[[0.5, \"a\"], [1, \"b\\n\"]]}",
+          0, "500000 o a;1500000 o b\n;");
+    reads("{\n \"version\": 1,\r\n \"width\": 80, \"height\": 24,\n \"stdout\": [\n"
+          "  [0.5,\n   \"a\"\n  ]\n ]\n}\n",
+          0, "500000 o a;");
+    reads("{\"version\": 1, \"width\": 80, \"height\": 24, \"stdout\": []}\nmore\n", 0,
+          "");
+    reads("{\n\"version\": 1, \"width\": 80, \"height\": 24, \"stdout\": [[1", -1, "");
+    reads(
+        "{\"version\": 1, \"width\": 80, \"height\": 24, \"stdout\": [[1, \"a\"], [1]]}",
+        -1, "1000000 o a;");
+    reads("{\"version\": 1, \"width\": 80, \"height\": 24, \"stdout\": [[\"a\", 1]]}", -1,
+          "");
+    reads("{\"version\": 1, \"width\": 80, \"height\": 24, \"stdout\": [7]}", -1, "");
+    reads("{\"version\": 1, \"width\": 80, \"height\": 24, \"stdout\": {}}", -1, "");
+}
+
 TEST(what_is_none)
 {
     static const char *const bad[] = {
