@@ -299,17 +299,20 @@ static int script_run(void)
     script.inside.argv = (char *const *)argv;
     script.inside.calls = &calls;
     int status = 1;
-    if (inside_run(&script.inside, &wait, &e) == 0)
+    bool ran = inside_run(&script.inside, &wait, &e) == 0, no_terminal = false;
+    if (ran)
         status = inside_exit(wait);
-    else
+    else if (str_starts(str_of(e.text), STR("failed to execute")))
         put_failure(&e);
+    else
+        no_terminal = script_say("%s", e.text);
     end_all(status);
     if (script.signal)
         fputs("\nSession terminated, killing shell... ...killed.\n", stderr);
     if (script.full && !script.quiet)
         printf("Script terminated, max output files size %llu exceeded.\n",
                (unsigned long long)script.limit);
-    if (script.full || script.error)
+    if (script.full || script.error || no_terminal)
         return 1;
     return script.returns ? status : 0;
 }

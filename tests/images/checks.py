@@ -121,6 +121,27 @@ def commands(box):
     same(seen["content"], "42")
 
 
+# --- programs that od stands in for
+
+
+@check("stand-ins")
+def stand_ins(box):
+    if not box.image.has_shell:
+        return
+    script = f"{box.od} script -qec 'exit 3' /dev/null </dev/null"
+    if "nopts" in box.conditions:
+        why = "script: cannot make a terminal: No such file or directory\n"
+        gives(box, 0, why + "1\n", "-s", "p", f"{script} 2>&1; echo $?")
+        return
+    gives(box, 0, "3\n", "-s", "p", f"{script}; echo $?")
+    record = f"{box.od} asciinema rec -q --return -c 'exit 4' - </dev/null >/dev/null"
+    gives(box, 0, "4\n", "-s", "p", f"{record}; echo $?")
+    tmux = f"{box.od} tmux -f /dev/null -S /v/tmux.sock"
+    made = f"{tmux} new-session -d -s a 'echo seen; exec cat' </dev/null && {tmux} has-session -t a"
+    gives(box, 0, "", "-s", "p", made)
+    gives(box, 0, "", "-s", "p", f"{tmux} kill-server")
+
+
 def worker_of(box):
     found = [pid for pid in children(box.pid) if command_line(pid).startswith("od-worker")]
     return found[0] if found else None
