@@ -308,6 +308,8 @@ static bool take_flag(struct checkpoint_options *o, const char *name)
         json_put_bool(o->args, "dry_run", true);
     else if (strcmp(name, "--text") == 0)
         json_put_bool(o->args, "diff", true);
+    else if (strcmp(name, "--each") == 0)
+        json_put_bool(o->args, "each", true);
     else if (strcmp(name, "--finish") == 0 || strcmp(name, "--back") == 0)
         json_put_z(o->args, "unfinished", name + 2);
     else

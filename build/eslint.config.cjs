@@ -57,12 +57,12 @@ module.exports = [
         languageOptions: {
             globals: globals([
                 'AbortController', 'console', 'CSS', 'devicePixelRatio', 'EventTarget', 'File', 'history',
-                'HTMLElement', 'TextDecoderStream', 'XMLHttpRequest', 'filesPanel',
+                'HTMLElement', 'TextDecoderStream', 'XMLHttpRequest', 'filesPanel', 'timelineTime', 'TIMELINE_MAX', 'timelineSummary', 'filesSize', 'filesOf',
                 'Image', 'localStorage', 'matchMedia', 'navigator', 'Node', 'queueMicrotask',
                 'removeEventListener', 'ResizeObserver', 'CSSStyleSheet', 'sessionStorage', 'setInterval', 'clearInterval', 'structuredClone',
                 'cancelAnimationFrame', 'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams',
                 'visualViewport', 'WebSocket', 'innerHeight', 'innerWidth', 'KeyboardEvent',
-                'byId', 'durationText', 'el', 'emptyPanel', 'firstLine', 'makeControl', 'makeHeader', 'makeTimeline',
+                'byId', 'changesPanel', 'durationText', 'el', 'emptyPanel', 'firstLine', 'makeControl', 'makeHeader', 'makeTimeline',
                 'notebookPanel', 'openStream', 'plainText', 'portsPanel', 'screenPanel', 'terminalPanel',
             ]),
         },

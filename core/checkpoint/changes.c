@@ -96,7 +96,7 @@ static void put_line(struct lister *l, struct str path, const struct file_node *
     json_put_z(o, "kind", entry_type_name(any->type));
     if (x && y)
         put_what(o, differs);
-    if ((!x || !y) && any->type == ENTRY_FOLDER)
+    if ((!x || !y) && any->type == ENTRY_FOLDER && !l->q->each)
         json_put_int(o, "files", (int64_t)files_in(l->q->s, &any->content));
     if (x && x->type == ENTRY_FILE && (differs & DIFFERS_CONTENT || !y))
         json_put_int(o, "size_before", (int64_t)x->size);
@@ -127,7 +127,7 @@ static int on_pair(void *arg, struct str path, const struct file_node *x,
     l->added += !x;
     l->removed += !y;
     l->changed += x && y;
-    return x && y && !(differs & DIFFERS_TYPE) ? 0 : 1;
+    return l->q->each || (x && y && !(differs & DIFFERS_TYPE)) ? 0 : 1;
 }
 
 /* Entries above the chosen paths are passed, not listed. */
@@ -239,7 +239,8 @@ struct json *do_changes(const struct checkpoint_call *q, struct err *e)
     }
     struct changes_listing list = {s, &t, &chosen,
                                    (size_t)json_int(q->args, "limit", CHECKPOINT_LINES),
-                                   json_bool(q->args, "diff", false)};
+                                   json_bool(q->args, "diff", false),
+                                   json_bool(q->args, "each", false)};
     if (rc == 0)
         rc = changes_list(&list, &a, &b, out, e);
     chosen_release(&chosen);

@@ -95,6 +95,7 @@ struct changes_listing {
     const struct chosen *chosen;
     size_t limit;
     bool diff;
+    bool each; /* what is in added and removed folders is listed, too */
 };
 int changes_list(const struct changes_listing *q, const struct content_ref *a,
                  const struct content_ref *b, struct json *out, struct err *e);

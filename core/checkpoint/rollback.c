@@ -255,7 +255,7 @@ static int run(struct undo *u, struct json *out, struct err *e)
         make_plan(u, safety = now);
     struct changes_listing list = {
         u->s, &u->t, &u->chosen, (size_t)json_int(u->q->args, "limit", CHECKPOINT_LINES),
-        dry && json_bool(u->q->args, "diff", false)};
+        dry && json_bool(u->q->args, "diff", false), false};
     if (changes_list(&list, &u->now, &u->want, out, e) < 0)
         return -1;
     if (dry)

@@ -85,6 +85,10 @@ static const struct param changes_params[] = {
      .about = "Without from: the folder, as for checkpoint"},
     PATHS,
     DIFF,
+    {.name = "each",
+     .type = PARAM_BOOL,
+     .dflt = "false",
+     .about = "Whether to list what is in added and removed folders, too"},
     LINES,
     FROM,
     {0}};

@@ -11,7 +11,8 @@
 //   hide()    it is not visible: it closes what costs the server something
 //   scrolls   optional: it may be long and has nothing to focus, so that keys scroll it
 //   go(what)  optional: moves to the place that was clicked in the timeline: {session, from, id};
-//             with drive: the person takes the terminal or browser
+//             with drive: the person takes the terminal or browser;
+//             checkpoint: the step that begins with it
 //   leave()   optional: called when the key that moves from panel to tabs is pressed elsewhere
 //
 // `page` offers
@@ -57,6 +58,7 @@ const panels = [
     ['browser', 'Browser', typeof screenPanel === 'undefined' ? null : screenPanel,
         'This server does not show its browser. In a shell next to it, try', 'od browse URL'],
     ['files', 'Files', filesPanel],
+    ['changes', 'Changes', changesPanel],
     ['notebook', 'Notebook', notebookPanel],
     ['ports', 'Ports', portsPanel],
 ];

@@ -6,7 +6,7 @@
 // Actions that end at once, or only read: the header does not count them as busy.
 const HEADER_QUIET = new Set(['input', 'key', 'eof', 'signal', 'resize', 'cancel', 'wait',
     'kernels', 'complete', 'inspect', 'attach', 'watch',
-    'request_control']);
+    'request_control', 'checkpoints', 'changes']);
 
 function makeHeader(page) {
     // Running actions, id → {kind, session, began}; waiting programs, session → {program, …}.

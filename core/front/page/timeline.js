@@ -6,6 +6,8 @@
 
 const TIMELINE_MAX = 5000;
 const TIMELINE_OUTPUT_MAX = 16384;
+// The page's own questions have no row.
+const TIMELINE_LOOKS = new Set(['checkpoints', 'changes']);
 
 // A row's icon, and its text, made from the arguments.
 const TIMELINE_KINDS = {
@@ -52,6 +54,11 @@ function timelinePerson({ viewer, how, what, bytes, of, drives, inputs, path }) 
         : inputs ? 'keys and clicks in the ' + of + ', ' + inputs + ' times'
             : drives === undefined ? how + ' ' + what : (drives ? 'takes' : 'gives back') + ' the ' + of;
     return viewer ? viewer + ': ' + did : '';
+}
+
+function timelineText({ observation, extras = {} }) {
+    return observation !== 'checkpointed' ? timelinePerson(extras)
+        : extras.failed ? 'no checkpoint: ' + extras.failed : 'checkpoint ' + extras.id;
 }
 
 function timelineTime(e) {
@@ -105,6 +112,8 @@ function makeTimeline(page) {
             page.moveTo('terminal', { session: row.session, from: output?.from, id: row.id });
         else if (TIMELINE_KINDS[row.kind]?.[0] === 'web')
             page.moveTo('browser', { session: row.session });
+        else if (row.kind === 'checkpointed')
+            page.moveTo('changes', { session: row.session, checkpoint: row.end?.extras?.id });
         else if (TIMELINE_KINDS[row.kind]?.[0] === 'file')
             page.moveTo('files', { session: row.session, path: row.action?.args?.path });
     }
@@ -182,7 +191,7 @@ function makeTimeline(page) {
             addOutput(rows.get(e.extras.id), e.content);
         } else if (e.observation !== 'cell_input') {
             const row = addRow(e.id, e.observation, e.session, '·',
-                firstLine(e.content || timelinePerson(e.extras ?? {}), 200));
+                firstLine(e.content || timelineText(e), 200));
             row.end = e;
             setStatus(row, e.extras?.kind ?? '', e.extras?.kind === 'failed', 'done');
         }
@@ -212,6 +221,8 @@ function makeTimeline(page) {
     }
 
     page.events('*', e => {
+        if (TIMELINE_LOOKS.has(e.action) && e.source === 'user')
+            return;
         if (e.action)
             onAction(e);
         else if (e.cause)
