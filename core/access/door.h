@@ -65,6 +65,7 @@ struct proof {
     enum proof_place place;
     const char *name; /* of the field, parameter, cookie or member */
     enum proof_kind kind;
+    const char *scheme; /* PROOF_BEARER: the word and its blank; NULL: "Bearer " */
     unsigned on;        /* routes with one of these marks; 0: all */
     bool empty_is_none; /* an empty value is as none, and not wrong */
     /*

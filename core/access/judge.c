@@ -86,7 +86,7 @@ static unsigned count_fields(const struct req *r, const char *name)
 static void judge_field(struct access *a, const struct proof *p, const struct req *r,
                         struct judged *out)
 {
-    static const struct str bearer = STR("Bearer ");
+    struct str bearer = str_of(p->scheme ? p->scheme : "Bearer ");
     struct str value = req_header(r, p->name);
     out->doubled |= count_fields(r, p->name) > 1;
     if (p->kind == PROOF_TOKEN) {

@@ -41,6 +41,7 @@ enum {
 #define ACTION_SOURCE_SANDBOX     "sandbox"
 #define ACTION_SOURCE_EXECD       "execd"
 #define ACTION_SOURCE_E2B         "e2b"
+#define ACTION_SOURCE_JUPYTER     "jupyter"
 #define ACTION_SOURCE_FILES       "files"
 
 struct action;

@@ -19,6 +19,7 @@
 #include "kernel/cell_text.h"
 #include "kernel/kernel.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,10 @@ static const struct param_list takes_cell = {
              .dflt = "false",
              .about = "Whether the observation has each output in all its types, as "
                       "outputs, instead of images"},
+            {.name = "request",
+             .type = PARAM_OBJECT,
+             .about = "The Jupyter message execute_request as which the kernel gets the "
+                      "code: header, metadata and content"},
             NEW_KERNEL,
             {0}},
     .example = "{\"code\":\"1 + 1\",\"timeout\":30}"};
@@ -346,7 +351,10 @@ static void begin(struct action *a, const char *what, const struct cell_events *
 {
     struct err e = ERR_INIT;
     struct asked *q = xnew(struct asked);
-    struct cell_opts o = {.id = a->key,
+    const struct json *request = json_get(a->args, "request");
+    struct str id = json_str(json_get(request, "header"), "msg_id", "");
+    struct cell_opts o = {.id = request ? id.p : a->key,
+                          .request = request,
                           .code = json_str(a->args, "code", ""),
                           .silent = json_bool(a->args, "silent", false),
                           .history = !json_bool(a->args, "silent", false),
@@ -381,10 +389,29 @@ static bool cancel(struct action *a)
     return false;
 }
 
+/* Is the msg_id of a request one that can name its cell? */
+static int check_request(const struct json *q, struct err *e)
+{
+    struct str id = json_str(json_get(q, "header"), "msg_id", "");
+    bool ok = id.n > 0 && id.n <= LIMIT_ID;
+    for (size_t i = 0; i < id.n; i++)
+        ok = ok && (isalnum((unsigned char)id.p[i]) || memchr("_-.:", id.p[i], 4));
+    if (!json_is_object(q) || ok)
+        return 0;
+    return err_set(e, ERR_INVALID,
+                   "cell: the msg_id of request.header must have 1 to %d letters, digits, "
+                   "dashes, dots and underscores",
+                   LIMIT_ID);
+}
+
 static void start_cell(struct action *a)
 {
-    begin(a, NULL, json_bool(a->args, "input", false) ? &asking : &mute,
-          (int64_t)(json_num(a->args, "timeout", 0) * 1000));
+    struct err e = ERR_INIT;
+    if (check_request(json_get(a->args, "request"), &e) < 0)
+        action_fail(a, &e);
+    else
+        begin(a, NULL, json_bool(a->args, "input", false) ? &asking : &mute,
+              (int64_t)(json_num(a->args, "timeout", 0) * 1000));
 }
 
 const struct action_kind action_cell = {.name = "cell",

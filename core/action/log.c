@@ -179,7 +179,8 @@ void known_end(struct actions *all, uint64_t cause, uint64_t end)
 static const char *const sources[] = {ACTION_SOURCE_MCP,         ACTION_SOURCE_SWEREX,
                                       ACTION_SOURCE_INTERPRETER, ACTION_SOURCE_V1,
                                       ACTION_SOURCE_SANDBOX,     ACTION_SOURCE_EXECD,
-                                      ACTION_SOURCE_E2B,         ACTION_SOURCE_FILES};
+                                      ACTION_SOURCE_E2B,         ACTION_SOURCE_FILES,
+                                      ACTION_SOURCE_JUPYTER};
 
 bool log_is_source(struct str name)
 {

@@ -61,6 +61,9 @@
     LIMIT(ZMTP_IN, 256 << 10, "bytes read from a kernel at once; a longer message is put together from such pieces") \
     LIMIT(ZMTP_OUT, 16 << 20, "bytes queued to a kernel: a cell, several times over") \
     LIMIT(KERNEL_MESSAGE, 128 << 20, "bytes of one message of a kernel: a picture, or what a cell printed at once") \
+    LIMIT(JUPYTER_IN, 10 << 20, "bytes of one message of a Jupyter client: as Jupyter's server has it") \
+    LIMIT(JUPYTER_OUT, 32 << 20, "bytes of one message to a Jupyter client; a longer one becomes a line that says so") \
+    LIMIT(JUPYTER_CLIENTS, 64, "Jupyter clients at once, and places in a kernel's output that are kept for those that reconnect") \
     LIMIT(KERNELS_MAX, 64, "Jupyter kernels at once: each is an interpreter") \
     LIMIT(KERNEL_HEART_MS, 10000, "milliseconds without a heartbeat before a kernel that runs a cell is said to hang: longer than a busy machine needs") \
     LIMIT(KERNEL_START_MS, 60000, "milliseconds that a kernel may take to answer first: R and Java on a cold disk") \

@@ -76,6 +76,9 @@ struct front {
     /* At its own listeners: where its requests may have a proof, and the words of a
      * refusal (access/door.h). NULL: door_native. */
     const struct door *door;
+    /* At its own listeners: this, as "/user/me", is removed from paths that begin with it
+     * and a slash. Returns NULL for none; borrowed for the life of f. May be NULL. */
+    const char *(*base)(const void *f);
     /*
      * There, for each request, before its key is judged: adds fields that every answer
      * has, such as those of CORS. Returns true if it answered r because r was only a

@@ -277,6 +277,8 @@ static void list_proofs(struct json *row, const struct front *f, const struct ro
         struct json *one = json_object();
         json_put_z(one, "place", places[p->place]);
         json_put_z(one, "name", p->name ? p->name : "");
+        if (p->scheme)
+            json_put_z(one, "scheme", p->scheme);
         json_put_z(one, "kind", p->place == PROOF_PEER ? "user" : kinds[p->kind]);
         if (!p->on || (p->on & t->marks))
             json_push(list, one);

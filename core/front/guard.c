@@ -399,7 +399,9 @@ static struct server *server_of(struct guard *g, const struct front *only, void 
     c.upgraded = on_upgraded;
     c.count = on_count;
     c.arg = s;
-    c.prefix = only ? NULL : access_prefix(g->access);
+    c.prefix = !only         ? access_prefix(g->access)
+               : only->base ? only->base(f)
+                            : NULL;
     s->g = g;
     s->only = only;
     s->words = tables[0];

@@ -47,7 +47,7 @@ void kernel_tell_seen(struct kernel *k)
     struct cell *c = kernel_first_cell(k);
     if (c && c->reader.op && c->reader.at < at)
         at = c->reader.at;
-    companion_read(&k->host, at);
+    companion_read(&k->host, listeners_seen(k, at));
 }
 
 static void bury_cell(void *p)
@@ -55,6 +55,7 @@ static void bury_cell(void *p)
     struct cell *c = p;
     buf_release(&c->code);
     json_free(c->asked);
+    json_free(c->request);
     free(c);
 }
 
@@ -154,6 +155,22 @@ static void on_payload(struct cell *c, const struct json *reply)
     }
 }
 
+/* The kernel does the same with requests that wait there (messaging document, "Execution
+ * results"). */
+static void cell_stop(const struct cell *failed)
+{
+    struct list *it, *tmp;
+    struct err e = ERR_INIT;
+    if (!json_bool(json_get(failed->request, "content"), "stop_on_error", true))
+        return;
+    err_set(&e, ERR_CANCELLED, "an earlier cell failed");
+    list_each (it, tmp, &failed->k->host.calls) {
+        struct cell *c = cell_of(list_entry(it, struct companion_call, node));
+        if (c->request && c->call.step == CALL_WAITING)
+            cell_fail(c, CELL_FAILED, &e);
+    }
+}
+
 static void on_answer(struct cell *c, struct str channel, struct str type,
                       const struct json *m)
 {
@@ -166,6 +183,8 @@ static void on_answer(struct cell *c, struct str channel, struct str type,
         c->failed = !str_eq(json_str(content, "status", "ok"), STR("ok"));
         c->count = json_int(content, "execution_count", c->count);
         on_payload(c, content);
+        if (c->failed && c->request && c->call.step != CALL_REPLAYED)
+            cell_stop(c);
     } else if (c->question && str_eq(channel, STR("shell"))) {
         c->replied = true;
         c->failed = !str_eq(json_str(content, "status", "ok"), STR("ok"));
@@ -442,6 +461,7 @@ struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
     c->owner = owner;
     c->silent = o->silent;
     c->history = o->history;
+    c->request = o->request ? json_copy(o->request) : NULL;
     c->call.timeout_ms = o->timeout_ms;
     companion_add(&k->host, &c->call, o->id);
     if (question && o->timeout_ms > 0) /* from now on: it may wait for its turn, too */

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LAST_WORDS = 400 };
+enum { LAST_WORDS = 400, DEATHS_MAX = 5 };
 
 /* ---- its turns ---- */
 
@@ -128,6 +128,7 @@ static void on_dead(struct kernel *k, const struct json *m)
     struct str said = last_words(m);
     int64_t signo = json_int(m, "signal", 0);
     k->state = KERNEL_DEAD;
+    k->doing = "dead";
     if (signo)
         err_set(&k->host.why, ERR_GONE,
                 "the kernel %s was ended by signal %lld (%s)%s%.*s", k->host.name,
@@ -139,6 +140,11 @@ static void on_dead(struct kernel *k, const struct json *m)
                 said.n ? "; its last output: " : "", STR_ARG(said));
     k->leaving = false;
     companion_fail_later(&k->host, false);
+    if (!list_empty(&k->listeners) && k->deaths++ < DEATHS_MAX) {
+        k->state = KERNEL_STARTING;
+        companion_send(&k->host, STR("{\"host\":\"restart\"}\n"));
+    } else
+        listeners_tell(k, "dead");
 }
 
 static void on_host_line(void *arg, struct str line, uint64_t end)
@@ -146,18 +152,22 @@ static void on_host_line(void *arg, struct str line, uint64_t end)
     struct kernel *k = kernel_of(arg);
     struct err e = ERR_INIT;
     (void)end;
-    if (!str_starts(line, STR("{\"host\":")))
+    if (!str_starts(line, STR("{\"host\":"))) {
+        kernel_notice(k, line);
         return;
+    }
     struct json *m = json_parse(line, &e);
     struct str what = json_str(m, "host", "");
     if (str_eq(what, STR("starting"))) {
         k->state = KERNEL_STARTING;
+        k->doing = "starting";
         json_free(k->about);
         k->about = m;
         return;
     }
     if (str_eq(what, STR("ready"))) {
         k->state = KERNEL_READY;
+        k->doing = "idle";
         k->fresh = true;
         if (k->about) {
             json_put_int(k->about, "pid", json_int(m, "pid", 0));
@@ -168,6 +178,7 @@ static void on_host_line(void *arg, struct str line, uint64_t end)
     } else if (str_eq(what, STR("failed"))) {
         struct str said = last_words(m);
         k->state = KERNEL_FAILED;
+        k->doing = "dead";
         err_set(&k->host.why, (enum err_code)json_int(m, "code", ERR_GONE), "%.*s%s%.*s",
                 STR_ARG(json_str(m, "error", "")), said.n ? "; its last output: " : "",
                 STR_ARG(said));
@@ -187,7 +198,7 @@ static void on_host_line(void *arg, struct str line, uint64_t end)
 /* Messages are for the cells' readers. */
 static enum line_fate on_host_head(void *arg, struct str head)
 {
-    (void)arg;
+    kernel_notice(kernel_of(arg), head);
     return str_starts(head, STR("{\"host\":")) ? LINE_WHOLE : LINE_PASSED_OVER;
 }
 
@@ -199,6 +210,7 @@ static void on_ended(struct companion *host, const struct err *why)
     if (k->state != KERNEL_FAILED) /* else the host has reported the reason */
         host->why = *why;
     k->state = KERNEL_FAILED;
+    k->doing = "dead";
     k->leaving = false;
     companion_fail_later(host, true);
     kernel_save(k);
@@ -258,7 +270,8 @@ static void start_host(struct kernel *k)
         k->state = KERNEL_FAILED;
         companion_fail(&k->host, true);
         kernel_save(k);
-    }
+    } else
+        listeners_begin(k);
     buf_release(&env);
 }
 
@@ -271,6 +284,9 @@ struct kernel *kernel_make(struct engine *en, struct str name)
     k->opts = json_object();
     buf_init(&k->kept, LIMIT_BLOB_MAX);
     task_init(&k->keep, kernel_on_keep);
+    list_init(&k->listeners);
+    k->doing = "starting";
+    k->active_ms = clock_wall_ms();
     map_put(&en->kernels, name, k);
     return k;
 }
@@ -326,6 +342,7 @@ void kernel_close(struct kernel *k)
     if (!k->host.why.code)
         err_set(&k->host.why, ERR_CANCELLED, "the kernel %s was closed", k->host.name);
     companion_close(&k->host);
+    listeners_end(k);
     task_cancel(&k->keep);
     map_del(&en->kernels, str_of(k->host.name));
     loop_bury(en->loop, k, bury_kernel);

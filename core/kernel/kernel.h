@@ -75,6 +75,12 @@ struct cell_events {
 struct cell_opts {
     const char *id; /* of the caller: a second call with it attaches; "": none */
     struct str code;
+    /*
+     * NULL, or the execute_request that the kernel gets, with this code: an object with
+     * header, metadata and content. id is then the msg_id of the header. Where content
+     * has stop_on_error and the cell fails, all cells with a request that wait fail, too.
+     */
+    const struct json *request;
     bool silent, history;
     int64_t timeout_ms; /* 0: none */
     /*

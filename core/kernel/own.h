@@ -5,6 +5,7 @@
  *   kernel.c  the life of a kernel, and the lines of its host
  *   cell.c    the life of a cell: its turn, the answers to it, its end
  *   send.c    messages to the kernel: cells, questions, answers
+ *   listen.c  listeners (listen.h)
  *   state.c   the state for the next worker
  *
  * A kernel is a companion (companion/companion.h). The output of its host has two kinds
@@ -15,6 +16,7 @@
 #define OD_KERNEL_OWN_H
 
 #include "kernel/kernel.h"
+#include "kernel/listen.h"
 
 #include "companion/companion.h"
 
@@ -42,6 +44,10 @@ struct kernel {
     struct record records[KERNEL_RECORDS];
     int nrecords;
     struct buf kept;  /* the state as last stored */
+    struct list listeners; /* kernel_listener.node */
+    const char *doing;     /* the last execution_state */
+    int64_t active_ms;     /* wall clock of its last message */
+    int deaths;            /* since a cell was sent */
     struct task keep; /* stores it again, when callers have their answers */
     bool fresh;       /* it has started, and `init` was not run */
     bool leaving;     /* the previous cell announced the kernel's end */
@@ -53,6 +59,7 @@ struct cell {
     const struct cell_events *ev; /* NULL: no caller */
     void *owner;
     struct buf code;
+    struct json *request; /* owned; NULL: none */
     bool silent, history, held;
     const char *question; /* of questions[]; NULL: the cell is run */
     int64_t at;           /* its cursor */
@@ -70,6 +77,19 @@ struct cell {
 /* ---- kernel.c ---- */
 
 struct kernel *kernel_make(struct engine *en, struct str name);
+
+/* ---- listen.c ---- */
+
+/* Looks at a message, or the beginning of one, for kernel_activity. */
+void kernel_notice(struct kernel *k, struct str line);
+/* A process of the kernel was started. */
+void listeners_begin(struct kernel *k);
+/* Calls `host` of each. */
+void listeners_tell(struct kernel *k, const char *what);
+/* The kernel is closed: there are no listeners afterwards. */
+void listeners_end(struct kernel *k);
+/* Returns the offset up to which they, and the kernel itself, have read. */
+uint64_t listeners_seen(const struct kernel *k, uint64_t at);
 
 /* ---- cell.c ---- */
 

@@ -43,6 +43,29 @@ static int add_content(struct buf *b, const struct cell *c)
     return cell_put_member(b, "code", code);
 }
 
+/* The request of the cell, which may have more than we write. */
+static void add_request(struct buf *b, const struct cell *c)
+{
+    const struct json *given = json_get(c->request, "content");
+    const struct json *metadata = json_get(c->request, "metadata");
+    struct json *content = json_is_object(given) ? json_copy(given) : json_object();
+    if (!json_has(content, "silent")) /* ipykernel does not answer without it */
+        json_put_bool(content, "silent", false);
+    json_put_bool(content, "stop_on_error", false); /* cell_stop does it */
+    json_put_str(content, "code", buf_str(&c->code));
+    buf_addz(b, "{\"channel\":\"shell\",\"header\":");
+    json_print(b, json_get(c->request, "header"));
+    buf_addz(b, ",\"parent_header\":{},\"metadata\":");
+    if (json_is_object(metadata))
+        json_print(b, metadata);
+    else
+        buf_addz(b, "{}");
+    buf_addz(b, ",\"content\":");
+    json_print(b, content);
+    buf_addz(b, "}\n");
+    json_free(content);
+}
+
 /* Programs that a cell starts may write after the kernel has reported its end. */
 static bool is_lively(struct str code)
 {
@@ -56,6 +79,18 @@ static bool is_lively(struct str code)
     return false;
 }
 
+static void add_own(struct buf *b, const struct cell *c, const char *date)
+{
+    buf_addf(b,
+             "{\"channel\":\"shell\",\"header\":{\"msg_id\":\"%s\",\"msg_type\":"
+             "\"%s_request\",\"session\":\"od\",\"username\":\"od\",\"date\":"
+             "\"%s\",\"version\":\"5.3\"},\"parent_header\":{},\"metadata\":{},"
+             "\"content\":{",
+             c->call.id, c->question ? c->question : "execute", date);
+    add_content(b, c);
+    buf_addz(b, "}}\n");
+}
+
 int cell_send(struct cell *c, struct err *e)
 {
     struct kernel *k = c->k;
@@ -63,14 +98,11 @@ int cell_send(struct cell *c, struct err *e)
     struct buf b = BUF_INIT(LIMIT_ZMTP_OUT);
     char date[25];
     clock_iso(clock_wall_ms(), date);
-    buf_addf(&b,
-             "{\"channel\":\"shell\",\"header\":{\"msg_id\":\"%s\",\"msg_type\":"
-             "\"%s_request\",\"session\":\"od\",\"username\":\"od\",\"date\":"
-             "\"%s\",\"version\":\"5.3\"},\"parent_header\":{},\"metadata\":{},"
-             "\"content\":{",
-             c->call.id, c->question ? c->question : "execute", date);
-    add_content(&b, c);
-    buf_addz(&b, "}}\n");
+    if (c->request)
+        add_request(&b, c);
+    else
+        add_own(&b, c, date);
+    k->deaths = 0;
     int r = buf_full(&b)
                 ? err_set(e, ERR_LIMIT, "the cell has more than %d bytes as a message",
                           LIMIT_ZMTP_OUT)

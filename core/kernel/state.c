@@ -140,7 +140,9 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
                 k->host.name);
         return;
     }
-    if (k->nrecords && k->records[k->nrecords - 1].to == 0)
+    bool runs = k->nrecords && k->records[k->nrecords - 1].to == 0;
+    k->doing = k->state != KERNEL_READY ? "starting" : runs ? "busy" : "idle";
+    if (runs)
         resume_cell(k, &k->records[k->nrecords - 1]);
     companion_follow(&k->host, at);
 }

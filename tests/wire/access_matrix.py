@@ -29,7 +29,7 @@ from tap import LIMIT, Tap, holds, same, wait_for
 T = os.environ["T"]
 KEY = "the-right-key-" + secrets.token_hex(8)
 WORD = "only-" + secrets.token_hex(8)  # in a file and a variable of the sandbox
-FRONTS = ("", "v1@", "e2b@", "interpreter@", "swerex@", "execd@", "sandbox@", "preview@")
+FRONTS = ("", "v1@", "e2b@", "interpreter@", "swerex@", "execd@", "sandbox@", "preview@", "jupyter@")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 # How a server gets its key: options of Box; at: the listeners that it closes.
 WAYS = {
@@ -46,6 +46,7 @@ WAYS = {
     "deferred, with a secret": ({"env": {"OH_DEFERRED_INIT": "1", "OH_SECRET_KEY": "s" * 20,
                                          "SESSION_API_KEY": KEY}}, FRONTS),
     "--swerex-auth-token": ({"words": ("--swerex-auth-token", KEY)}, ("swerex@",)),
+    "--jupyter-token": ({"words": ("--jupyter-token", KEY)}, ("jupyter@",)),
     "--execd-token": ({"words": ("--execd-token", KEY)}, ("execd@",)),
 }
 FULL = ("SESSION_API_KEY", "--key-add")  # the others are asked without a key and with a wrong one
@@ -133,7 +134,7 @@ def carried(proof, value):
     if place == "field":
         return [(name, value)], ""
     if place == "bearer":
-        return [(name, "Bearer " + value)], ""
+        return [(name, proof.get("scheme", "Bearer ") + value)], ""
     if place == "query":
         return [], f"&{name}={value}"
     if place == "cookie":
@@ -170,9 +171,10 @@ def attempts(box, at, route, full):
         cookie = box.ended["Cookie"].partition("=")[2]
         yield "the same at apps", [("Cookie", f"od_preview={cookie}; od_app={cookie}")], ""
     if full:  # a right key where none is looked for
+        looked = [p["name"] for p in route["proofs"] if p["place"] == "query"]
         yield "key in other places", [("Proxy-Authorization", "Bearer " + KEY), ("X-Key", KEY),
                                       ("Cookie", f"{HEADER}={KEY}; od_ui={KEY}; od_preview={KEY}")], \
-            f"&api_key={KEY}&key={KEY}&token={KEY}"
+            "".join(f"&{name}={KEY}" for name in ("api_key", "key", "token") if name not in looked)
 
 
 AROUND = {"plain": [], "page": [("Origin", "http://evil.example"), ("Sec-Fetch-Site", "cross-site")],

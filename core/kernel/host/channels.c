@@ -5,6 +5,7 @@
  * is no race for a port); otherwise TCP on the loopback address.
  */
 #include "base/clock.h"
+#include "base/enc.h"
 #include "base/jsontext.h"
 #include "base/limits.h"
 #include "kernel/host/own.h"
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 enum { AGAIN_FIRST_MS = 5, AGAIN_MOST_MS = 200, NUDGE_MS = 500, IPC_PATH_MAX = 80 };
+enum { BUFFERS_MAX = ZMTP_PARTS_MAX - JMSG_PARTS };
 
 /* The numbers that jupyter_client gives the sockets of ipc; the last is the heartbeat. */
 static const int ipc_number[5] = {1, 2, 3, 5, 4};
@@ -181,42 +183,20 @@ static void on_answer_of_ours(struct kernel_host *h, enum host_channel from,
     json_free(header);
 }
 
-/* Passes on the cell's number without its code, which may be long and is known. */
-static void tell_count(struct kernel_host *h, const struct jmsg *m)
+/* Finds out whether the kernel runs the cell. */
+static void look_at_status(struct kernel_host *h, const struct jmsg *m)
 {
-    struct err e = ERR_INIT;
-    struct json *header = json_parse(m->header, &e), *parent = json_parse(m->parent, &e);
-    struct json *j = json_object(), *content = json_object();
-    struct str count = jsontext_get(m->content, STR("execution_count"));
-    json_put_z(j, "channel", "iopub");
-    json_put(j, "header", header ? header : json_object());
-    json_put(j, "parent_header", parent ? parent : json_object());
-    json_put(j, "metadata", json_object());
-    json_put_int(content, "execution_count", jsontext_int(count, 0));
-    json_put(j, "content", content);
-    host_line(h, j);
-}
-
-/* Returns true if the message needs nothing more; what is needed of it was passed on. */
-static bool look_at_status(struct kernel_host *h, const struct jmsg *m)
-{
-    if (str_find(m->header, STR("\"execute_input\"")) >= 0) {
-        tell_count(h, m);
-        return true;
-    }
     if (m->content.n > 200 || str_find(m->header, STR("\"status\"")) < 0)
-        return false;
+        return;
     struct err e = ERR_INIT;
     struct json *c = json_parse(m->content, &e);
     struct str state = json_str(c, "execution_state", "");
-    bool busy = str_eq(state, STR("busy"));
     bool of_cell = host_is_of_cell(h, m->parent);
-    if (of_cell && busy)
+    if (of_cell && str_eq(state, STR("busy")))
         host_begun(h);
     else if (of_cell && str_eq(state, STR("idle")))
         host_idle(h);
     json_free(c);
-    return busy;
 }
 
 static void on_message(struct zmtp *z, const struct str *parts, int n)
@@ -227,7 +207,6 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
     struct jmsg m;
     struct err e = ERR_INIT;
     unsigned ours = 0;
-    bool ends_here = false;
     if (from == CH_IOPUB)
         h->heard = true;
     if (jmsg_parse(parts, n, str_of(h->key), &m, &e) < 0) {
@@ -240,14 +219,14 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
     } else if ((ours = which_of_ours(h, m.parent)) != 0) {
         on_answer_of_ours(h, from, &m);
     } else if (from == CH_IOPUB)
-        ends_here = look_at_status(h, &m);
+        look_at_status(h, &m);
     if (m.header.n)
         host_lost_look(h, from, &m, ours);
     if (h->state == HOST_STARTING && h->heard && h->answered) {
         timer_stop(&h->nudge);
         host_ready(h);
     }
-    if (m.header.n && !ours && !ends_here)
+    if (m.header.n && !ours)
         host_pass(h, from, &m, z);
     if (!host_room(h))
         host_zmtp_pause(h, true);
@@ -380,10 +359,25 @@ void host_zmtp_pause(struct kernel_host *h, bool pause)
 static void send_parts(struct kernel_host *h, enum host_channel to, const struct jmsg *m)
 {
     char sig[JMSG_SIGNATURE + 1];
-    struct str parts[JMSG_PARTS];
+    struct str parts[ZMTP_PARTS_MAX];
     jmsg_sign(m, str_of(h->key), sig, parts);
-    if (zmtp_send(&h->channels[to].z, parts, JMSG_PARTS) < 0)
+    for (int i = 0; i < m->nbuffers; i++)
+        parts[JMSG_PARTS + i] = m->buffers[i];
+    if (zmtp_send(&h->channels[to].z, parts, JMSG_PARTS + m->nbuffers) < 0)
         host_say(h, "note", "a request was lost: the kernel does not take it");
+}
+
+/* Decodes the buffers of a message one after the other into all. */
+static bool take_buffers(const struct json *message, struct buf *all, size_t *ends,
+                         int *n)
+{
+    const struct json *list = json_get(message, "buffers");
+    bool ok = json_count(list) <= BUFFERS_MAX;
+    for (const struct json *v = json_first(list); ok && v; v = json_next(v)) {
+        ok = dec_base64(all, json_str_value(v, "")) == 0;
+        ends[(*n)++] = all->n;
+    }
+    return ok && !buf_full(all);
 }
 
 void host_zmtp_send(struct kernel_host *h, enum host_channel to,
@@ -391,9 +385,11 @@ void host_zmtp_send(struct kernel_host *h, enum host_channel to,
 {
     static const char *const members[] = {"header", "parent_header", "metadata",
                                           "content"};
-    struct buf b[4];
-    struct str part[4];
-    bool whole = true;
+    struct buf b[4], raw = BUF_INIT(LIMIT_ZMTP_OUT);
+    struct str part[4], buffers[BUFFERS_MAX];
+    size_t ends[BUFFERS_MAX];
+    int n = 0;
+    bool whole = take_buffers(message, &raw, ends, &n);
     for (int i = 0; i < 4; i++) {
         const struct json *v = json_get(message, members[i]);
         buf_init(&b[i], LIMIT_ZMTP_OUT);
@@ -404,13 +400,18 @@ void host_zmtp_send(struct kernel_host *h, enum host_channel to,
         part[i] = buf_str(&b[i]);
         whole = whole && !buf_full(&b[i]);
     }
-    struct jmsg m = {part[0], part[1], part[2], part[3]};
+    for (int i = 0; whole && i < n; i++) {
+        size_t from = i ? ends[i - 1] : 0;
+        buffers[i] = str_sub(buf_str(&raw), from, ends[i] - from);
+    }
+    struct jmsg m = {part[0], part[1], part[2], part[3], buffers, n};
     if (whole)
         send_parts(h, to, &m);
     else
         host_say(h, "note", "a message to the kernel is too long, and was not sent");
     for (int i = 0; i < 4; i++)
         buf_release(&b[i]);
+    buf_release(&raw);
 }
 
 void host_zmtp_ask(struct kernel_host *h, enum host_channel to, const char *type,
@@ -423,7 +424,7 @@ void host_zmtp_ask(struct kernel_host *h, enum host_channel to, const char *type
              "{\"msg_id\":\"%s-host-%u\",\"session\":\"%s\",\"username\":\"od\",\"date\":"
              "\"2000-01-01T00:00:00Z\",\"msg_type\":\"%s\",\"version\":\"5.3\"}",
              h->session, number, h->session, type);
-    struct jmsg m = {buf_str(&b), STR("{}"), STR("{}"), str_of(content)};
+    struct jmsg m = {buf_str(&b), STR("{}"), STR("{}"), str_of(content), NULL, 0};
     send_parts(h, to, &m);
     buf_release(&b);
 }

@@ -6,7 +6,8 @@
  * can only harm its own host.
  *
  * Lines of JSON, each way. A Jupyter message is {"channel": "shell" | "control" |
- * "stdin" | "iopub", "header", "parent_header", "metadata", "content"}. The rest is
+ * "stdin" | "iopub", "header", "parent_header", "metadata", "content"}, and "buffers", an
+ * array of base64, if it has any. The rest is
  * between the engine and the host, by the member "host":
  *
  *   in   interrupt, restart; read {to}: the engine has read so many bytes of lines,

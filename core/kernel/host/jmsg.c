@@ -61,7 +61,7 @@ int jmsg_parse(const struct str *parts, int n, struct str key, struct jmsg *m,
                            "a kernel's message is signed with another key than the "
                            "connection file's");
     }
-    *m = (struct jmsg){p[2], p[3], p[4], p[5]};
+    *m = (struct jmsg){p[2], p[3], p[4], p[5], p + JMSG_PARTS, n - at - JMSG_PARTS};
     return 0;
 }
 

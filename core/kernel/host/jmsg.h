@@ -17,6 +17,8 @@ enum { JMSG_PARTS = 6, JMSG_SIGNATURE = 64 };
 
 struct jmsg {
     struct str header, parent, metadata, content;
+    const struct str *buffers; /* borrowed, as the slices */
+    int nbuffers;
 };
 
 /*
@@ -26,9 +28,9 @@ struct jmsg {
 void jmsg_sign(const struct jmsg *m, struct str key, char sig[JMSG_SIGNATURE + 1],
                struct str parts[JMSG_PARTS]);
 /*
- * Returns slices of the parts; anything before the delimiter is skipped, and buffers are
- * left out. Returns -1 and sets *e: ERR_INVALID (no delimiter, too few parts),
- * ERR_DENIED (the signature is not of this key; compared in constant time).
+ * Returns slices of the parts; anything before the delimiter is skipped. Returns -1 and
+ * sets *e: ERR_INVALID (no delimiter, too few parts), ERR_DENIED (the signature is not of
+ * this key; compared in constant time).
  */
 int jmsg_parse(const struct str *parts, int n, struct str key, struct jmsg *m,
                struct err *e);

@@ -77,6 +77,7 @@ struct passing {
     enum host_channel from;
     bool stream;
     struct str name, rest; /* rest: not sent yet; n 0: none */
+    struct str buffers[ZMTP_PARTS_MAX]; /* those of m */
 };
 
 /* A pipe that the kernel writes to. */

@@ -9,6 +9,7 @@
  */
 #include "kernel/host/own.h"
 
+#include "base/enc.h"
 #include "base/limits.h"
 #include "base/log.h"
 
@@ -36,12 +37,22 @@ static void add_head(struct buf *out, enum host_channel from, const struct jmsg 
     buf_addz(out, ",\"content\":");
 }
 
+/* The rest of a line after the content: its buffers as base64. */
+static void add_end(struct buf *out, const struct jmsg *m)
+{
+    for (int i = 0; i < m->nbuffers; i++) {
+        buf_addz(out, i ? "\",\"" : ",\"buffers\":[\"");
+        enc_base64(out, m->buffers[i]);
+    }
+    buf_addz(out, m->nbuffers ? "\"]}\n" : "}\n");
+}
+
 static void add_line(struct buf *out, enum host_channel from, const struct jmsg *m)
 {
     size_t at = out->n;
     add_head(out, from, m);
     add_part(out, "", m->content);
-    buf_addz(out, "}\n");
+    add_end(out, m);
     host_whole(out, at);
 }
 
@@ -109,7 +120,7 @@ bool host_pass_more(struct kernel_host *h)
         buf_adds(&h->going, str_sub(p->rest, 0, n));
         p->rest = str_sub(p->rest, n, p->rest.n);
         if (p->rest.n == 0)
-            buf_addz(&h->going, "}\n");
+            add_end(&h->going, &p->m);
     }
     BUG_ON(buf_full(&h->going)); /* it was empty, and a message fits */
     if (p->rest.n == 0)
@@ -127,6 +138,9 @@ static void pass_long(struct kernel_host *h, enum host_channel from, const struc
     zmtp_take(z, &p->memory);
     jmsg_clean(p->memory.p + (m->content.p - p->memory.p), m->content.n);
     p->m = *m;
+    for (int i = 0; i < m->nbuffers; i++)
+        p->buffers[i] = m->buffers[i];
+    p->m.buffers = p->buffers;
     p->from = from;
     p->rest = m->content;
     p->stream = str_find(m->header, STR("\"stream\"")) >= 0 &&

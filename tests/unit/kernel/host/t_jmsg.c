@@ -5,7 +5,7 @@
 #include "t.h"
 
 static const struct jmsg message = {
-    {"{\"a\":1}", 7}, {"{}", 2}, {"{}", 2}, {"{\"b\":2}", 7}};
+    {"{\"a\":1}", 7}, {"{}", 2}, {"{}", 2}, {"{\"b\":2}", 7}, NULL, 0};
 
 /* printf '{"a":1}{}{}{"b":2}' | openssl dgst -sha256 -hmac key */
 #define SIGNATURE "0206f42f4ae2a48f6054ab91271f90c100f7022f55fb1f23de6377624d533752"

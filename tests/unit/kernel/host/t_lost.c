@@ -83,7 +83,7 @@ static bool read_one(enum host_channel from)
     snprintf(header, sizeof(header), "{\"msg_id\":\"k_1_%u\",\"msg_type\":\"%s\"}",
              m.number, m.reply ? "execute_reply" : "other");
     struct jmsg j = {str_of(header), STR("{}"), STR("{}"),
-                     m.idle ? STR("{\"execution_state\":\"idle\"}") : STR("{}")};
+                     m.idle ? STR("{\"execution_state\":\"idle\"}") : STR("{}"), NULL, 0};
     if (m.idle && !m.ours)
         h.busy = false;
     host_lost_look(&h, from, &j, m.ours);
@@ -260,7 +260,7 @@ TEST(an_answer_that_never_comes)
 
 TEST(without_numbers)
 {
-    struct jmsg m = {STR("{\"msg_id\":\"5a1f-33\"}"), STR("{}"), STR("{}"), STR("{}")};
+    struct jmsg m = {STR("{\"msg_id\":\"5a1f-33\"}"), STR("{}"), STR("{}"), STR("{}"), NULL, 0};
     start(1);
     host_lost_reset(&h);
     begin_cell();

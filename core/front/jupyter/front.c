@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/* Jupyter's server as a front-end of od serve (front/front.h). */
+#include "front/jupyter/own.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "engine/engine.h"
+#include "keeper/hold.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The version of jupyter_server whose API this is. */
+#define SERVER_VERSION "2.14.0"
+#define JSON_TYPE      "application/json"
+
+static const struct str state_key = STR("notebook/all");
+
+/* ---- options ---- */
+
+/* A path as /user/me/, which od serve stores without its last slash. */
+static int check_base(struct str value, struct err *e)
+{
+    (void)e;
+    bool ok = value.n > 0 && value.n < 250 && value.p[0] == '/' &&
+              str_find(value, STR("//")) < 0;
+    for (size_t i = 0; i < value.n; i++)
+        ok = ok && value.p[i] > ' ' && value.p[i] < 0x7f &&
+             !strchr("?#%\"\\", value.p[i]);
+    return ok ? 0 : -1;
+}
+
+static const struct option_row rows[] = {
+    {.name = "jupyter-token",
+     .type = OPTION_TEXT,
+     .value = "TOKEN",
+     .env = "JUPYTER_TOKEN",
+     .member = "token",
+     .secret = true,
+     .about = "require this token at the listeners jupyter@ADDRESS, as \"Authorization: "
+              "token TOKEN\" or as ?token=TOKEN"},
+    {.name = "jupyter-base-url",
+     .type = OPTION_TEXT,
+     .value = "/PATH/",
+     .env = "OD_JUPYTER_BASE_URL",
+     .member = "base",
+     .takes = "a path that begins with a slash",
+     .check = check_base,
+     .about = "serve the listeners jupyter@ADDRESS below this path, too"},
+    {.name = NULL},
+};
+static const struct option_table options_jupyter = {
+    .heading = "Jupyter's server", .section = "jupyter", .rows = rows};
+
+/* ---- proofs ---- */
+
+static const struct proof proofs[] = {
+    {.place = PROOF_BEARER, .name = "Authorization", .scheme = "token "},
+    {.place = PROOF_BEARER, .name = "Authorization"},
+    {.place = PROOF_QUERY, .name = "token", .empty_is_none = true},
+    {.place = PROOF_END}};
+static const struct door door = {.proofs = proofs,
+                                 .missing_text = "Forbidden: send the token as "
+                                                 "\"Authorization: token TOKEN\" or as "
+                                                 "?token=TOKEN",
+                                 .wrong_text = "Forbidden: the token is wrong"};
+
+/* ---- answers ---- */
+
+void nb_json(struct req *r, int status, struct json *take)
+{
+    struct buf b = BUF_INIT(16 << 20);
+    json_print(&b, take);
+    json_free(take);
+    req_answer_take(r, status, JSON_TYPE, &b);
+}
+
+void nb_fail(struct req *r, int status, const char *text)
+{
+    struct json *j = json_object();
+    json_put_z(j, "message", text);
+    json_put_null(j, "reason");
+    nb_json(r, status, j);
+}
+
+void nb_failf(struct req *r, int status, const char *fmt, ...)
+{
+    char text[1200];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    nb_fail(r, status, text);
+}
+
+struct json *nb_body(struct req *r)
+{
+    struct err e = ERR_INIT;
+    struct str body = str_trim(req_body(r));
+    struct json *j = body.n ? json_parse(body, &e) : json_object();
+    if (json_is_object(j))
+        return j;
+    json_free(j);
+    nb_failf(r, 400, "Invalid JSON in body of request%s%s", e.text[0] ? ": " : "",
+             e.text);
+    return NULL;
+}
+
+void nb_uuid(char out[NB_UUID + 1])
+{
+    char hex[33];
+    random_hex(hex, 32); /* RFC 9562 5.4 */
+    snprintf(out, NB_UUID + 1, "%.8s-%.4s-4%.3s-%c%.3s-%.12s", hex, hex + 8, hex + 13,
+             "89ab"[hex[16] & 3], hex + 17, hex + 20);
+}
+
+void nb_location(struct req *r, const char *path, const char *id)
+{
+    const struct jupyter *f = req_arg(r);
+    struct buf b = BUF_INIT(1024);
+    buf_addf(&b, "%s%s", f->base, path);
+    for (const char *c = id; *c; c++) /* of a peer: only what is plain in a path */
+        buf_addc(&b, strchr(" \r\n%?#\"", *c) ? '_' : *c);
+    req_header_add(r, "Location", buf_z(&b));
+    buf_release(&b);
+}
+
+/* ---- small routes ---- */
+
+static void get_api(struct req *r)
+{
+    req_answer(r, 200, JSON_TYPE, STR("{\"version\":\"" SERVER_VERSION "\"}"));
+}
+
+static void get_status(struct req *r)
+{
+    struct jupyter *f = req_arg(r);
+    struct json *j = json_object();
+    struct str key;
+    void *value;
+    int connections = 0, kernels = 0;
+    int64_t active = f->started_ms;
+    char date[25];
+    for (void *it = NULL; (it = map_next(&f->en->kernels, it, &key, &value)); kernels++) {
+        struct kernel_activity a = kernel_activity(value);
+        connections += a.listeners;
+        active = a.active_ms > active ? a.active_ms : active;
+    }
+    clock_iso(f->started_ms, date);
+    json_put_z(j, "started", date);
+    clock_iso(active, date);
+    json_put_z(j, "last_activity", date);
+    json_put_int(j, "connections", connections);
+    json_put_int(j, "kernels", kernels);
+    nb_json(r, 200, j);
+}
+
+static void get_me(struct req *r)
+{
+    struct json *j = json_object(), *id = json_object();
+    const char *name = req_key(r)[0] ? req_key(r) : "od";
+    json_put_z(id, "username", name);
+    json_put_z(id, "name", name);
+    json_put_z(id, "display_name", name);
+    json_put_z(id, "initials", "");
+    json_put_null(id, "avatar_url");
+    json_put_null(id, "color");
+    json_put(j, "identity", id);
+    json_put(j, "permissions", json_object());
+    nb_json(r, 200, j);
+}
+
+static void not_here(struct req *r)
+{
+    nb_fail(r, 501,
+            "od serves kernels, kernelspecs and sessions here. It has no contents, "
+            "files, terminals, config or events of Jupyter");
+}
+
+#define ID "/api/kernels/{id}"
+static const struct route_answer made[] = {{.status = 201, .about = "It runs"}, {0}};
+static const struct route_answer done[] = {{.status = 204, .type = ""}, {0}};
+static const struct route_answer absent[] = {{.status = 501, .about = "Never"}, {0}};
+#define ABSENT(where) \
+    { \
+        .methods = HTTP_GET | HTTP_POST | HTTP_PUT | HTTP_PATCH | HTTP_DELETE, \
+        .path = where, .run = not_here, .body_max = NB_BODY, .answers = absent, \
+        .about = "Answers that od has none" \
+    }
+
+static const struct route routes[] = {
+    {.methods = HTTP_GET,
+     .path = "/api",
+     .run = get_api,
+     .about = "Names the version of Jupyter's API"},
+    {.methods = HTTP_GET,
+     .path = "/api/status",
+     .run = get_status,
+     .about = "Reports when the server was started, and the number of kernels"},
+    {.methods = HTTP_GET,
+     .path = "/api/me",
+     .run = get_me,
+     .about = "Names the key of the request"},
+    {.methods = HTTP_GET,
+     .path = "/api/kernelspecs",
+     .run = nb_get_specs,
+     .about = "Lists the kernelspecs"},
+    {.methods = HTTP_GET,
+     .path = "/api/kernelspecs/{name}",
+     .run = nb_get_spec,
+     .about = "Describes a kernelspec"},
+    {.methods = HTTP_GET,
+     .path = "/kernelspecs/{name}/{file}",
+     .run = nb_get_spec_file,
+     .gives = "application/octet-stream",
+     .about = "Sends a file of a kernelspec, such as its logo"},
+    {.methods = HTTP_GET,
+     .path = "/api/kernels",
+     .run = nb_get_kernels,
+     .about = "Lists the kernels"},
+    {.methods = HTTP_POST,
+     .path = "/api/kernels",
+     .run = nb_post_kernels,
+     .body_max = NB_BODY,
+     .answers = made,
+     .about = "Starts a kernel, and answers when it runs"},
+    {.methods = HTTP_GET,
+     .path = ID,
+     .run = nb_get_kernel,
+     .about = "Describes a kernel"},
+    {.methods = HTTP_DELETE,
+     .path = ID,
+     .run = nb_delete_kernel,
+     .answers = done,
+     .about = "Ends a kernel"},
+    {.methods = HTTP_POST,
+     .path = ID "/interrupt",
+     .run = nb_interrupt,
+     .body_max = NB_BODY,
+     .answers = done,
+     .about = "Interrupts the cell that runs"},
+    {.methods = HTTP_POST,
+     .path = ID "/restart",
+     .run = nb_restart,
+     .body_max = NB_BODY,
+     .about = "Restarts a kernel, and answers when it runs"},
+    {.methods = HTTP_GET,
+     .path = ID "/channels",
+     .run = nb_get_channels,
+     .about = "Opens the WebSocket of a kernel's messages"},
+    {.methods = HTTP_GET,
+     .path = "/api/sessions",
+     .run = nb_get_sessions,
+     .about = "Lists the sessions: paths, each with its kernel"},
+    {.methods = HTTP_POST,
+     .path = "/api/sessions",
+     .run = nb_post_sessions,
+     .body_max = NB_BODY,
+     .answers = made,
+     .about = "Makes a session, and starts its kernel unless it names one"},
+    {.methods = HTTP_GET,
+     .path = "/api/sessions/{id}",
+     .run = nb_get_session,
+     .about = "Describes a session"},
+    {.methods = HTTP_PATCH,
+     .path = "/api/sessions/{id}",
+     .run = nb_patch_session,
+     .body_max = NB_BODY,
+     .about = "Changes the path, name, type or kernel of a session"},
+    {.methods = HTTP_DELETE,
+     .path = "/api/sessions/{id}",
+     .run = nb_delete_session,
+     .answers = done,
+     .about = "Ends a session and its kernel"},
+    ABSENT("/api/contents"),
+    ABSENT("/api/contents/*"),
+    ABSENT("/files/*"),
+    ABSENT("/api/terminals"),
+    ABSENT("/api/terminals/*"),
+    ABSENT("/terminals/websocket/{name}"),
+    ABSENT("/api/config/{section}"),
+    ABSENT("/api/events"),
+    ABSENT("/api/events/subscribe"),
+};
+
+static const struct http_front bare = {
+    .routes = routes, .nroutes = sizeof(routes) / sizeof(routes[0]), .fail = nb_fail};
+
+/* ---- the state ---- */
+
+static void on_save(struct task *t)
+{
+    struct jupyter *f = container_of(t, struct jupyter, save);
+    struct json *all = json_object(), *sessions = json_array(), *places = json_array();
+    struct buf b = BUF_INIT(LIMIT_BLOB_MAX);
+    struct list *it, *tmp;
+    nb_mark_places(f);
+    list_each (it, tmp, &f->sessions) {
+        const struct nb_session *s = list_entry(it, struct nb_session, node);
+        struct json *j = json_object();
+        json_put_z(j, "id", s->id);
+        json_put_z(j, "kernel", s->kernel);
+        json_put(j, "about", json_copy(s->about));
+        json_push(sessions, j);
+    }
+    list_each (it, tmp, &f->places) {
+        const struct nb_place *x = list_entry(it, struct nb_place, node);
+        struct json *j = json_object();
+        json_put_z(j, "kernel", x->kernel);
+        json_put_z(j, "process", x->process);
+        json_put_z(j, "session", x->session);
+        json_put_int(j, "at", (int64_t)x->at);
+        json_push(places, j);
+    }
+    json_put(all, "places", places);
+    json_put(all, "sessions", sessions);
+    if (json_print(&b, all) == 0)
+        hold_put(f->en->hold, state_key, buf_str(&b));
+    else
+        log_error("the sessions of Jupyter's clients are too long to be kept");
+    json_free(all);
+    buf_release(&b);
+}
+
+void nb_save_later(struct jupyter *f) { task_defer(f->en->loop, &f->save); }
+
+static void copy(char *out, size_t max, const struct json *j, const char *name)
+{
+    snprintf(out, max, "%.*s", STR_ARG(json_str(j, name, "")));
+}
+
+static void load(void *arg)
+{
+    struct jupyter *f = arg;
+    struct err e = ERR_INIT;
+    const struct buf *kept = map_get(&f->en->states, state_key);
+    struct json *all = kept ? json_parse_kept(buf_str(kept), &e) : NULL;
+    for (struct json *j = json_first(json_get(all, "sessions")); j; j = json_next(j)) {
+        struct nb_session *s = xnew(struct nb_session);
+        copy(s->id, sizeof(s->id), j, "id");
+        copy(s->kernel, sizeof(s->kernel), j, "kernel");
+        s->about = json_take(j, "about");
+        list_add_tail(&f->sessions, &s->node);
+    }
+    for (struct json *j = json_first(json_get(all, "places")); j; j = json_next(j)) {
+        struct nb_place *x = xnew(struct nb_place);
+        copy(x->kernel, sizeof(x->kernel), j, "kernel");
+        copy(x->process, sizeof(x->process), j, "process");
+        copy(x->session, sizeof(x->session), j, "session");
+        x->at = (uint64_t)json_int(j, "at", 0);
+        list_add_tail(&f->places, &x->node);
+        f->nplaces++;
+    }
+    json_free(all);
+}
+
+/* ---- life ---- */
+
+static void *open_jupyter(struct fronts *all, const struct json *options)
+{
+    struct jupyter *f = xnew(struct jupyter);
+    struct str base = json_str(json_get(options, "jupyter"), "base", "");
+    f->en = fronts_engine(all);
+    f->front = bare;
+    f->front.arg = f;
+    f->started_ms = clock_wall_ms();
+    if (str_ends(base, STR("/")))
+        base = str_sub(base, 0, base.n - 1);
+    snprintf(f->base, sizeof(f->base), "%.*s", STR_ARG(base));
+    list_init(&f->sessions);
+    list_init(&f->peers);
+    list_init(&f->places);
+    list_init(&f->runs);
+    task_init(&f->save, on_save);
+    return f;
+}
+
+static const struct http_front *http(const void *f, unsigned i)
+{
+    const struct jupyter *j = f;
+    return i > 0 ? NULL : j ? &j->front : &bare;
+}
+
+static const char *base(const void *f)
+{
+    const struct jupyter *j = f;
+    return j->base[0] ? j->base : NULL;
+}
+
+static void close_jupyter(void *f, bool another)
+{
+    (void)another;
+    nb_peers_close(f);
+}
+
+static void format(struct buf *out) { buf_addz(out, "notebook 1"); }
+
+static const char *const claims[] = {"notebook/", NULL};
+
+const struct front front_jupyter = {
+    .name = "jupyter",
+    .options = &options_jupyter,
+    .claims = claims,
+    .format = format,
+    .key = "token",
+    .door = &door,
+    .base = base,
+    .open = open_jupyter,
+    .http = http,
+    .load = load,
+    .close = close_jupyter,
+};

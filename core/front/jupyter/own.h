@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The front-end `jupyter`: the HTTP API of Jupyter's server (jupyter_server 2,
+ * jupyter_server/services/api/api.yaml) for kernels, without Jupyter. README.md has what
+ * is served. It answers at --listen jupyter@ADDRESS only.
+ *
+ *   front.c     life, routes, credentials, refusals, the state
+ *   specs.c     /api/kernelspecs and the files of kernelspecs
+ *   kernels.c   /api/kernels
+ *   sessions.c  /api/sessions: paths of notebooks, each with its kernel
+ *   channels.c  the WebSocket of a kernel's messages
+ *   frame.c     the two forms of its frames
+ */
+#ifndef OD_FRONT_JUPYTER_OWN_H
+#define OD_FRONT_JUPYTER_OWN_H
+
+#include "action/action.h"
+#include "action/cell.h"
+#include "front/front.h"
+#include "companion/companion.h"
+#include "http/ws.h"
+#include "kernel/kernel.h"
+#include "kernel/listen.h"
+
+#include <limits.h>
+
+enum { NB_ID = 64, NB_UUID = 36, NB_BODY = 1 << 20 };
+
+struct jupyter {
+    struct engine *en; /* borrowed */
+    struct http_front front;
+    char base[256];       /* --jupyter-base-url without its last slash */
+    struct list sessions; /* struct nb_session, owned */
+    struct list peers;    /* struct nb_peer of channels.c, owned */
+    struct list places;   /* struct nb_place, owned, the oldest first */
+    struct list runs;     /* struct nb_run of channels.c, owned */
+    unsigned npeers, nplaces;
+    struct task save;
+    int64_t started_ms;
+};
+
+/* A notebook and its kernel. */
+struct nb_session {
+    struct list node;
+    char id[NB_UUID + 1], kernel[COMPANION_NAME + 1];
+    struct json *about; /* owned: path, name, type */
+};
+
+/* How far the client with this session_id has read the messages of a kernel. */
+struct nb_place {
+    struct list node;
+    char kernel[COMPANION_NAME + 1], process[64], session[NB_ID + 1];
+    uint64_t at;
+};
+
+/* ---- front.c ---- */
+
+/* Answers {"message", "reason"}. */
+void nb_fail(struct req *r, int status, const char *text);
+void nb_failf(struct req *r, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Answers with a value, which it takes. */
+void nb_json(struct req *r, int status, struct json *take);
+/* Returns the body as an object, empty if there is none; NULL after answering r. */
+struct json *nb_body(struct req *r);
+void nb_uuid(char out[NB_UUID + 1]);
+/* Adds Location: the base and this path. */
+void nb_location(struct req *r, const char *path, const char *id);
+/* Stores the state at the end of the turn. */
+void nb_save_later(struct jupyter *f);
+
+/* ---- specs.c ---- */
+
+void nb_get_specs(struct req *r);
+void nb_get_spec(struct req *r);
+void nb_get_spec_file(struct req *r);
+/*
+ * Finds the kernelspec of this name or language, "" for the default, and appends its
+ * name. Returns -1 and sets *e if there is none.
+ */
+int nb_spec_name(const struct jupyter *f, struct str name, struct buf *out,
+                 struct err *e);
+
+/* ---- kernels.c ---- */
+
+/* Returns {id, name, last_activity, execution_state, connections}. */
+struct json *nb_kernel_json(const struct kernel *k);
+/* Returns the kernel that r names; NULL after answering 404. */
+struct kernel *nb_kernel_of(struct req *r);
+/* Does an action of this kind on a kernel. Returns -1 and sets *e. */
+int nb_act(struct jupyter *f, const char *kernel, const struct action_kind *kind,
+           struct err *e);
+/*
+ * Starts a kernel by an action, and answers r when it is ready: with the kernel, or, if s
+ * is not NULL, with that session, which is then added. Takes s. q has name or not; path:
+ * of the notebook or folder, below the root. It has answered r if that fails.
+ */
+void nb_start(struct req *r, const struct json *q, struct str path, struct nb_session *s);
+void nb_get_kernels(struct req *r);
+void nb_post_kernels(struct req *r);
+void nb_get_kernel(struct req *r);
+void nb_delete_kernel(struct req *r);
+void nb_interrupt(struct req *r);
+void nb_restart(struct req *r);
+
+/* ---- sessions.c ---- */
+
+struct json *nb_session_json(const struct jupyter *f, const struct nb_session *s);
+void nb_session_free(struct nb_session *s);
+void nb_get_sessions(struct req *r);
+void nb_post_sessions(struct req *r);
+void nb_get_session(struct req *r);
+void nb_patch_session(struct req *r);
+void nb_delete_session(struct req *r);
+/* Forgets the sessions of this kernel. */
+void nb_sessions_forget(struct jupyter *f, const char *kernel);
+
+/* ---- channels.c ---- */
+
+void nb_get_channels(struct req *r);
+/* Notes how far each client has read. */
+void nb_mark_places(struct jupyter *f);
+void nb_peers_close(struct jupyter *f);
+
+/* ---- frame.c ---- */
+
+/* The parts of a message, slices of its JSON. */
+struct nb_message {
+    struct str channel, header, parent, metadata, content; /* p NULL: it has none */
+    struct str buffers;                                    /* an array of base64 */
+};
+
+/* Finds the parts in a line of a kernel. */
+void nb_line(struct nb_message *m, struct str line);
+/*
+ * Appends the frame for m; *text: whether it is a text frame. v1: for the subprotocol
+ * v1.kernel.websocket.jupyter.org. Returns -1 if out is full.
+ */
+int nb_frame(struct buf *out, const struct nb_message *m, bool v1, bool *text);
+/*
+ * Reads a client's frame; space has what m needs that is not in the frame. Returns -1 if
+ * the frame is malformed.
+ */
+int nb_unframe(struct nb_message *m, struct str frame, bool text, bool v1,
+               struct buf *space);
+/* Appends m as a line for the kernel's host. Returns -1 if out is full. */
+int nb_put_line(struct buf *out, const struct nb_message *m);
+
+#endif

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: MIT
+"""jupyter_rows.py [PATTERN]: what smolagents, AutoGen and OpenHands send to a Jupyter server
+or gateway, and what the rules of the channels are: core/front/jupyter/README.md."""
+import json
+import os
+import struct
+import uuid
+
+import websocket
+
+import front_case
+from front_case import LIMIT, answers, wait_for
+from tap import Rows, has, holds, same
+
+row = Rows()
+TOKEN = "the-token-of-these-rows"
+V1 = "v1.kernel.websocket.jupyter.org"
+
+
+class Channels:
+    """A WebSocket of a kernel, as hand-written clients have it."""
+
+    def __init__(self, case, kernel, query="", v1=False, prefix=""):
+        url = f"{case.address().replace('http', 'ws')}{prefix}/api/kernels/{kernel}/channels{query}"
+        self.v1, self.session = v1, query.partition("session_id=")[2] or uuid.uuid4().hex
+        if "token=" not in query:
+            url += ("&" if query else "?") + "token=" + TOKEN
+        self.socket = websocket.create_connection(url, timeout=LIMIT, subprotocols=[V1] if v1 else None,
+                                                  skip_utf8_validation=True)
+        if v1:
+            same(self.socket.getsubprotocol(), V1)
+
+    def send(self, channel, kind, content, buffers=(), msg_id=None, parent=None):
+        header = {"msg_id": msg_id or uuid.uuid4().hex, "msg_type": kind, "session": self.session,
+                  "username": "", "version": "5.0"}
+        parts = [channel, *map(json.dumps, (header, parent or {}, {}, content))]
+        if self.v1:
+            parts = [one.encode() for one in parts] + list(buffers)
+            at = [8 * (len(parts) + 2)]
+            for part in parts:
+                at.append(at[-1] + len(part))
+            self.socket.send_binary(struct.pack(f"<{len(at) + 1}Q", len(at), *at) + b"".join(parts))
+        else:
+            message = {"channel": channel, "header": header, "parent_header": parent or {}, "metadata": {},
+                       "content": content, "buffers": {}}
+            self.socket.send(json.dumps(message))
+        return header["msg_id"]
+
+    def next(self):
+        frame = self.socket.recv()
+        if isinstance(frame, str):
+            return json.loads(frame)
+        if self.v1:
+            n, = struct.unpack_from("<Q", frame)
+            at = struct.unpack_from(f"<{n}Q", frame, 8)
+            parts = [frame[a:b] for a, b in zip(at, at[1:])]
+            names = ("header", "parent_header", "metadata", "content")
+            message = dict(zip(names, map(json.loads, parts[1:5])), channel=parts[0].decode(), buffers=parts[5:])
+            return {**message, "msg_type": message["header"]["msg_type"]}
+        n, = struct.unpack_from(">I", frame)
+        at = [*struct.unpack_from(f">{n}I", frame, 4), len(frame)]
+        parts = [frame[a:b] for a, b in zip(at, at[1:])]
+        return {**json.loads(parts[0]), "buffers": parts[1:]}
+
+    def until(self, found):
+        """The messages up to the first that found."""
+        seen = []
+        while True:
+            seen.append(self.next())
+            if found(seen[-1]):
+                return seen
+
+    def run(self, code, **more):
+        """The messages that answer a cell, up to its reply and idle."""
+        asked = self.send("shell", "execute_request",
+                          {"code": code, "silent": False, "store_history": True, "user_expressions": {},
+                           "allow_stdin": False, **more})
+        return self.answers(asked)
+
+    def answers(self, asked):
+        left, mine = {"execute_reply", "idle"}, []
+        while left:
+            message = self.next()
+            if message["parent_header"].get("msg_id") == asked:
+                mine.append(message)
+                left -= {message["msg_type"], message["content"].get("execution_state")}
+        return mine
+
+    def close(self):
+        self.socket.close()
+
+
+def text(messages):
+    return "".join(m["content"]["text"] for m in messages if m["msg_type"] == "stream")
+
+
+def start(case, **body):
+    answer = case.http.post("/api/kernels", json=body)
+    same(answer.status_code, 201, answer.text)
+    same(answer.headers["location"], "/api/kernels/" + answer.json()["id"])
+    return answer.json()["id"]
+
+
+def make(user, options):
+    """websocket-client sends an Origin, which needs a token."""
+    case = front_case.Case("jupyter", user, {**options, "env": {"JUPYTER_TOKEN": TOKEN, **options.get("env", {})}})
+    case.http.headers["Authorization"] = "token " + TOKEN
+    return case
+
+
+EMBEDDED = {"JUPYTER_PATH": "/nowhere"}
+
+
+@row("the routes of the API")
+def _(case):
+    has(case.http.get("/api").json(), "version")
+    same(set(case.http.get("/api/status").json()), {"started", "last_activity", "connections", "kernels"})
+    has(case.http.get("/api/me").json(), "identity")
+    specs = case.http.get("/api/kernelspecs").json()
+    name = specs["default"]
+    one = case.http.get("/api/kernelspecs/" + name).json()
+    same(one, specs["kernelspecs"][name])
+    same(set(one["spec"]) >= {"argv", "env", "display_name", "language", "interrupt_mode", "metadata"}, True)
+    for spec in specs["kernelspecs"].values():
+        for where in spec["resources"].values():
+            same(case.http.get(where).status_code, 200, where)
+    for where in ("/api/kernelspecs/none", f"/kernelspecs/{name}/none.png", f"/kernelspecs/{name}/..%2fkernel.json",
+                  "/api/kernels/none", "/api/sessions/none"):
+        answer = case.http.get(where)
+        same(answer.status_code, 404, where)
+        same(set(answer.json()), {"message", "reason"}, where)
+    same(case.http.post("/api/kernels", json={"name": "no-such-kernel"}).status_code, 404)
+    same(case.http.post("/api/kernels", content=b"{").status_code, 400)
+    same(case.http.get("/api/contents/").status_code, 501)
+
+
+@row("a key is needed, in one of its places")
+def _(case):
+    token = TOKEN
+    del case.http.headers["Authorization"]
+    same(case.http.get("/api").status_code, 200)
+    for headers, query, status in (({}, "", 403), ({"Authorization": "token wrong-token"}, "", 403),
+                                   ({}, "?token=wrong-token", 403), ({"Authorization": "token " + token}, "", 200),
+                                   ({"Authorization": "Bearer " + token}, "", 200), ({}, "?token=" + token, 200)):
+        answer = case.http.get("/api/kernels" + query, headers=headers)
+        same(answer.status_code, status, (headers, query, answer.text))
+    kernel = case.http.post("/api/kernels?token=" + token, json={}).json()["id"]
+    for query in ("?token=", "?token=wrong"):
+        try:
+            Channels(case, kernel, query)
+        except websocket.WebSocketBadStatusException as error:
+            same(error.status_code, 403)
+        else:
+            raise AssertionError("a WebSocket was opened without the token")
+    channels = Channels(case, kernel, "?token=" + token)
+    has(text(channels.run("print(5)")), "5")
+    channels.close()
+
+
+@row("cells as smolagents and AutoGen send them, in both forms of frames")
+def _(case):
+    kernel = start(case)
+    for v1 in (False, True):
+        channels = Channels(case, kernel, v1=v1)
+        seen = channels.run("print('é', end='')\n'value'")
+        same(text(seen), "é")
+        same([m["msg_type"] for m in seen if m["channel"] == "iopub"],
+             ["status", "execute_input", "stream", "execute_result", "status"])
+        seen = channels.run("1/0")
+        same([m["content"]["ename"] for m in seen if m["msg_type"] == "error"], ["ZeroDivisionError"])
+        same({m["parent_header"]["session"] for m in seen}, {channels.session})
+        info = channels.send("shell", "kernel_info_request", {})
+        reply = channels.until(lambda m, i=info: m["channel"] == "shell" and m["parent_header"]["msg_id"] == i)[-1]
+        same(reply["content"]["language_info"]["name"], "python")
+        channels.close()
+
+
+@row("the embedded kernel", env=EMBEDDED)
+def _(case):
+    specs = case.http.get("/api/kernelspecs").json()["kernelspecs"]
+    name = next((n for n, s in specs.items() if not s["spec"]["argv"]), None)
+    if not name:
+        return
+    kernel = start(case, name=name)
+    channels = Channels(case, kernel)
+    seen = channels.run("print('own')\n3")
+    same(text(seen), "own\n")
+    same([m["content"].get("execution_state") for m in seen if m["msg_type"] == "status"], ["busy", "idle"])
+    channels.close()
+
+
+@row("each cell is once in the log, with its source", listen="jupyter@127.0.0.1:0",
+     more=["--listen", "127.0.0.1:0"])
+def _(case):
+    kernel = start(case)
+    channels = Channels(case, kernel)
+    channels.run("print('seen in the log')")
+    log = case.http.get(case.native() + "/events").text
+    same(log.count('"source":"jupyter","action":"cell"'), 2, log[:2000])
+    same(log.count('"code":"print(\'seen in the log\')"'), 1, log[:2000])
+    channels.close()
+
+
+@row("a client that connects again gets what it missed, once; so it does after the worker was killed")
+def _(case):
+    kernel = start(case)
+    channels = Channels(case, kernel, "?session_id=mine")
+    channels.run("import os, time")
+    go = case.path("go")
+    asked = channels.send("shell", "execute_request",
+                          {"code": f"print('before')\nwhile not os.path.exists({go!r}): time.sleep(.02)\n"
+                                   "print('after')", "silent": False})
+    seen = channels.until(lambda m: m["msg_type"] == "stream")
+    channels.close()
+    wait_for(lambda: case.http.get("/api/kernels/" + kernel).json()["connections"] == 0, "it left")
+    with open(go, "w", encoding="ascii"):
+        pass
+    wait_for(lambda: case.http.get("/api/kernels/" + kernel).json()["execution_state"] == "idle", "the cell's end")
+    channels = Channels(case, kernel, "?session_id=mine")
+    seen += channels.until(lambda m: m["msg_type"] == "execute_reply" or
+                           m["content"].get("execution_state") == "idle")
+    same(text(seen), "before\nafter\n")
+    other = case.path("other")
+    asked = channels.send("shell", "execute_request",
+                          {"code": f"print('one')\nwhile not os.path.exists({other!r}): time.sleep(.02)\n"
+                                   "print('two')", "silent": False})
+    seen = channels.until(lambda m: m["msg_type"] == "stream" and m["parent_header"]["msg_id"] == asked)
+    case.server.kill_worker()
+    wait_for(answers(lambda: case.http.get("/api/kernels/" + kernel).status_code == 200), "the next worker")
+    with open(other, "w", encoding="ascii"):
+        pass
+    channels = Channels(case, kernel, "?session_id=mine")
+    seen += channels.answers(asked)
+    same(text(m for m in seen if m["parent_header"].get("msg_id") == asked), "one\ntwo\n")
+    same(text(channels.run("print('three')")), "three\n")
+    channels.close()
+
+
+@row("a client that never reads does not stop the others")
+def _(case):
+    kernel = start(case)
+    deaf = Channels(case, kernel)
+    channels = Channels(case, kernel)
+    size = 48 << 20
+    seen = channels.run(f"for i in range({size >> 16}): print('x' * 65535)")
+    same(len(text(seen)), size)
+    same(text(channels.run("print('on')")), "on\n")
+    deaf.socket.shutdown()
+    channels.close()
+
+
+@row("requests that cannot be done get a reply")
+def _(case):
+    kernel = start(case)
+    channels = Channels(case, kernel)
+    for msg_id in ("x" * 65, "a b", 'a"b'):
+        asked = channels.send("shell", "execute_request", {"code": "1"}, msg_id=msg_id)
+        reply = channels.until(lambda m: m["msg_type"] == "execute_reply")[-1]
+        same((reply["parent_header"]["msg_id"], reply["content"]["status"]), (asked, "error"))
+    asked = channels.send("shell", "execute_request", {"code": "a = 1"}, msg_id="once")
+    channels.answers(asked)
+    channels.send("shell", "execute_request", {"code": "a = 2"}, msg_id="once")
+    reply = channels.until(lambda m: m["msg_type"] == "execute_reply")[-1]
+    same(reply["content"]["status"], "error")
+    same([m["content"]["data"]["text/plain"] for m in channels.run("a") if m["msg_type"] == "execute_result"], ["1"])
+    channels.close()
+
+
+@row("malformed frames end their connection, and nothing else")
+def _(case):
+    kernel = start(case)
+    good = Channels(case, kernel)
+    for v1, frame in ((False, "no json"), (False, "[]"), (False, b"\0\0\0\1"), (False, b"\xff\xff\xff\xff" * 9),
+                      (True, b""), (True, struct.pack("<3Q", 2, 1 << 60, 5)), (True, b"\1" * 64),
+                      (True, struct.pack("<8Q", 7, *[64] * 7))):
+        bad = Channels(case, kernel, v1=v1)
+        bad.socket.send(frame, websocket.ABNF.OPCODE_TEXT if isinstance(frame, str) else websocket.ABNF.OPCODE_BINARY)
+        same(bad.socket.recv(), "", (v1, frame))
+        bad.close()
+    same(text(good.run("print('well')")), "well\n")
+    good.close()
+
+
+@row("buffers in a frame without a subprotocol")
+def _(case):
+    kernel = start(case)
+    channels = Channels(case, kernel)
+    seen = channels.run("get_ipython().kernel.session.send(get_ipython().kernel.iopub_socket, 'display_data', "
+                        "{'data': {}, 'metadata': {}}, parent=get_ipython().parent_header, "
+                        "buffers=[b'\\x00\\xff', b''])")
+    shown = [m for m in seen if m["msg_type"] == "display_data"]
+    same([m["buffers"] for m in shown], [[b"\0\xff", b""]], [m["msg_type"] for m in seen])
+    channels.close()
+
+
+@row("a base URL", more=["--jupyter-base-url", "/user/me/"])
+def _(case):
+    same(case.http.get("/user/me/api/status").status_code, 200)
+    answer = case.http.post("/user/me/api/kernels", json={})
+    kernel = answer.json()["id"]
+    same(answer.headers["location"], "/user/me/api/kernels/" + kernel)
+    channels = Channels(case, kernel, prefix="/user/me")
+    same(text(channels.run("print(1)")), "1\n")
+    channels.close()
+
+
+@row("a kernel starts in the folder of its path, with its variables, and an agent's cells are seen")
+def _(case):
+    os.makedirs(case.path("sub"), exist_ok=True)
+    session = case.http.post("/api/sessions", json={"path": "n.ipynb", "type": "notebook", "name": "n.ipynb",
+                                                    "kernel": {"name": ""}})
+    same(session.status_code, 201, session.text)
+    kernel = start(case, env={"KERNEL_X": "given"}, path="../../..")
+    channels = Channels(case, kernel)
+    same(text(channels.run("import os; print(os.environ['KERNEL_X'])")), "given\n")
+    before = len(case.http.get("/api/kernels").json())
+    same(case.http.delete("/api/sessions/" + session.json()["id"]).status_code, 204)
+    wait_for(lambda: len(case.http.get("/api/kernels").json()) == before - 1, "its kernel ends")
+    same(case.http.delete("/api/kernels/" + kernel).status_code, 204)
+    same(channels.until(lambda m: m["msg_type"] == "status" and m["content"]["execution_state"] == "dead")[-1]
+         ["channel"], "iopub")
+    same(channels.socket.recv(), "")
+
+
+front_case.run_all("jupyter", row, make, 3)
