@@ -17,16 +17,38 @@ void cell_text_release(struct cell_text *t)
     t->images = NULL;
 }
 
+/* Removes the last character after `from` if `next`, printed over it, hides it. */
+static bool overstruck(struct buf *out, size_t from, struct str next)
+{
+    size_t at = out->n;
+    while (at > from && (out->p[--at] & 0xc0) == 0x80) {
+    }
+    struct str last = str_sub(buf_str(out), at, out->n);
+    if (last.n == 0 || next.n == 0 || (unsigned char)next.p[0] < ' ' ||
+        !(str_eq(last, STR("_")) || str_starts(next, last)))
+        return false;
+    buf_truncate(out, at);
+    return true;
+}
+
 int cell_text_plain(struct buf *out, struct str s)
 {
+    size_t from = out->n;
     for (size_t i = 0; i < s.n;) {
-        long esc = str_chr(str_sub(s, i, s.n), 033);
-        size_t n = esc < 0 ? s.n - i : (size_t)esc;
+        size_t n = 0;
+        while (i + n < s.n && s.p[i + n] != 033 && s.p[i + n] != '\b')
+            n++;
         if (buf_add(out, s.p + i, n) < 0)
             return -1;
         i += n;
         if (i == s.n)
             break;
+        if (s.p[i] == '\b') {
+            if (!overstruck(out, from, str_sub(s, i + 1, s.n)) && buf_addc(out, '\b') < 0)
+                return -1;
+            i++;
+            continue;
+        }
         size_t end = i + 1;
         if (end < s.n && s.p[end] == '[') {
             end++;

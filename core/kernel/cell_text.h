@@ -22,7 +22,11 @@ void cell_text_release(struct cell_text *t);
 void cell_text_add(struct cell_text *t, struct str type, const struct json *content);
 /* Appends the text that add would take from a message. Returns false if it has none. */
 bool cell_text_of(struct buf *out, struct str type, const struct json *content);
-/* Appends s without escapes of colour and style (ECMA-48 SGR). Returns -1 if full. */
+/*
+ * Appends s without escapes of colour and style (ECMA-48 SGR), and without characters
+ * that a backspace lets the next one overprint for the same: X BS X, _ BS X. Returns -1
+ * if full.
+ */
 int cell_text_plain(struct buf *out, struct str s);
 
 #endif

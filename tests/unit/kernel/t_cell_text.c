@@ -100,6 +100,23 @@ TEST(escapes_of_colour_are_left_out)
     plain("\033\033[1mx", "\033x");
 }
 
+TEST(overstrikes_are_left_out)
+{
+    plain("_\bU_\bs_\be", "Use");
+    plain("b\bbo\bo\bol\bld", "bold");
+    plain("_\b\303\251 \303\251\b\303\251", "\303\251 \303\251");
+    plain("_\b\033[1mx\033[m", "_\bx");
+    plain("\bx", "\bx");
+    plain("9%\b\b10%", "9%\b\b10%");
+    plain("_\b", "_\b");
+    plain("_\b\n", "_\b\n");
+    struct buf b = BUF_INIT(1000);
+    buf_addz(&b, "x");
+    CHECK_INT(cell_text_plain(&b, STR("\bx")), 0);
+    CHECK_STR(buf_z(&b), "x\bx");
+    buf_release(&b);
+}
+
 TEST(what_does_not_fit_is_counted)
 {
     cell_text_init(&text, 4);
