@@ -270,6 +270,8 @@ static void on_cell_done(void *owner, const struct cell_result *r)
     json_put_int(extras, "duration_ms", r->duration_ms);
     if (r->err.code)
         json_put_z(extras, "why", r->err.text);
+    if (r->leaves)
+        json_put_bool(extras, "leaves", true);
     if (q->all.lost)
         json_put_int(extras, "lost", (int64_t)q->all.lost);
     if (q->is_rich)

@@ -65,6 +65,7 @@ static void cell_over(struct cell *c, struct cell_result *r)
     struct record *rec = kernel_record_of(k, c->call.id);
     bool ran = c->call.step != CALL_WAITING && c->call.step != CALL_REPLAYED;
     r->count = c->count;
+    r->leaves = c->leaves;
     r->duration_ms = c->call.begun_ms ? clock_wall_ms() - c->call.begun_ms : 0;
     ASSERT(!list_empty(&c->call.node)); /* on_done is called once */
     timer_stop(&c->call.limit);
@@ -93,6 +94,8 @@ static void cell_done(struct cell *c)
     struct cell_result r = {.end = c->timed_out ? CELL_TIMEOUT
                                    : c->failed  ? CELL_ERROR
                                                 : CELL_OK};
+    if (c->leaves && c->k->leaving)
+        companion_send(&c->k->host, STR("{\"host\":\"leave\"}\n"));
     cell_over(c, &r);
 }
 
@@ -144,6 +147,15 @@ static void note(struct cell *c, const char *text)
     json_free(j);
 }
 
+/* Also when it is read once more, while the next process of the kernel runs. */
+static void leave(struct cell *c)
+{
+    c->leaves = true;
+    c->k->leaving = c->k->leaving ||
+                    (c->call.step != CALL_REPLAYED && c->k->state == KERNEL_READY);
+    note(c, "the kernel ended: " KERNEL_LEFT);
+}
+
 static void on_payload(struct cell *c, const struct json *reply)
 {
     for (struct json *p = json_first(json_get(reply, "payload")); p; p = json_next(p)) {
@@ -151,7 +163,7 @@ static void on_payload(struct cell *c, const struct json *reply)
         if (str_eq(source, STR("page")))
             tell(c, STR("page"), json_get(p, "data"));
         else if (str_eq(source, STR("ask_exit")) && !json_bool(p, "keepkernel", false))
-            c->k->leaving = true;
+            leave(c);
     }
 }
 

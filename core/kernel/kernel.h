@@ -24,6 +24,8 @@ struct kernel_opts {
     struct str init; /* a cell that runs after each start of the kernel, without output */
 };
 
+/* What it means that a kernel ended with its cell. */
+#define KERNEL_LEFT "its variables are lost, and the next cell has a new one"
 /* history: of this kernel; the code is ignored. */
 #define KERNEL_QUESTIONS "complete, inspect, is_complete, history"
 
@@ -45,6 +47,7 @@ enum cell_end {
 struct cell_result {
     enum cell_end end;
     bool stuck;
+    bool leaves;   /* the kernel ends with it, as it asked for: exit() */
     int64_t count; /* execution_count; 0: none */
     int64_t duration_ms;
     struct err err;

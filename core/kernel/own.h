@@ -63,7 +63,7 @@ struct cell {
     bool silent, history, held;
     const char *question; /* of questions[]; NULL: the cell is run */
     int64_t at;           /* its cursor */
-    bool replied, idle, failed, timed_out, lively;
+    bool replied, idle, failed, timed_out, lively, leaves;
     bool halfway;     /* one of replied and idle is set; limit waits for the other */
     uint64_t half_at; /* position of the reader then */
     int64_t count;

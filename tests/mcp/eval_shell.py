@@ -37,7 +37,8 @@ GRAMMAR = [re.compile(x) for x in (
     rf"still running after {TIME}: (?:{PROGRAM}(?:, command \d+)?|cell \d+), \d+ lines? so far"
     rf"(?:, quiet for {TIME})?{REST}\. Wait: shell_input{SESSION}; stop: shell_input{SESSION} "
     rf'key="C-c"(?:; meanwhile: shell session="[^"]+")?',
-    rf"(?:ok in|raised .+ after) {TIME}(?:; no output)?{REST}(?:; picture.*)?",
+    rf"(?:ok in|raised .+ after) {TIME}(?:; no output)?"
+    rf"(?:; the kernel ended: its variables are lost, and the next cell has a new one)?{REST}(?:; picture.*)?",
     rf'waiting for input(?: without echo, perhaps a password)?: cell \d+{REST}\. '
     rf'shell_input{SESSION} text="…"',
     r"the kernel died(?: \(.*\))?; a new one runs, its variables are gone",
@@ -481,6 +482,9 @@ def _(case, model):
 def _(case, model):
     said = model.tool("python", code="x = 1\nimport os\nos._exit(3)")
     has(said.state, "the kernel died", "; a new one runs, its variables are gone")
+    said = model.tool("python", code="x = 1\nexit()")
+    has(said.state, "; the kernel ended: its variables are lost, and the next cell has a new one")
+    has(model.tool("python", code="x").state, "NameError")
     begun = model.begin("python", code="import time\nopen('begun', 'w').close()\ntime.sleep(1000)")
     wait_for(lambda: os.path.exists(os.path.join(case.dir, "begun")), "it runs")
     model.stop(begun, "the user pressed Esc")

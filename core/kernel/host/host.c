@@ -36,6 +36,7 @@ enum {
     TAIL_MAX = 4096,
     DRAIN_MS = 200,
     POLITE_MS = 2000, /* between shutdown_request, TERM and KILL */
+    LEAVE_MS = 10000, /* for a kernel that ends by itself */
     PRESS_MS = 2000,  /* between two interrupts, and before "stuck" */
     WAKE_MS = 100     /* after an interrupt: an await notices it with the next message */
 };
@@ -461,6 +462,23 @@ static void end_kernel(struct kernel_host *h, bool restart)
     timer_begin(h->loop, &h->limit, POLITE_MS, on_limit);
 }
 
+/*
+ * A cell asked for the end (messaging document, "Payloads", ask_exit). ipykernel then
+ * ends by itself, IRkernel waits for the request.
+ */
+static void leave(struct kernel_host *h)
+{
+    if (h->state != HOST_READY)
+        return;
+    timer_stop(&h->press);
+    h->state = HOST_ENDING;
+    h->restart = false;
+    h->presses = 0;
+    if (!h->spec->embedded)
+        host_zmtp_ask(h, CH_CONTROL, "shutdown_request", "{\"restart\":false}");
+    timer_begin(h->loop, &h->limit, LEAVE_MS, on_limit);
+}
+
 static void shut_down(struct kernel_host *h)
 {
     h->quit = true;
@@ -680,6 +698,8 @@ static void on_in_data(struct stream *s)
             host_say(h, "note", e.text);
         else if (str_eq(what, STR("interrupt")))
             interrupt(h);
+        else if (str_eq(what, STR("leave")))
+            leave(h);
         else if (str_eq(what, STR("read"))) {
             h->seen = (uint64_t)json_int(j, "to", 0);
             host_flush(h);

@@ -115,6 +115,7 @@ static void put_state(struct buf *state, const struct cell_answer *a,
                                               : CODE_DIED;
         l.error = error_line(a->t->said);
         l.why = json_str(x, "why", "");
+        l.leaves = json_bool(x, "leaves", false);
         l.ms = json_int(x, "duration_ms", 0);
         l.empty = shown->bytes == 0 && json_count(json_get(x, "images")) == 0;
     }

@@ -2,6 +2,7 @@
 #include "front/mcp/tools/state.h"
 
 #include "base/utf8.h"
+#include "kernel/kernel.h"
 
 #include <stdlib.h>
 
@@ -282,6 +283,8 @@ static void put_cell_ended(struct buf *out, const struct cell_line *l)
     put_seconds(out, l->ms);
     if (l->empty)
         buf_addz(out, "; no output");
+    if (l->leaves)
+        buf_addz(out, "; the kernel ended: " KERNEL_LEFT);
 }
 
 void cell_line(struct buf *out, const struct cell_line *l)

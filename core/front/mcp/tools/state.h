@@ -97,6 +97,7 @@ struct cell_line {
     struct str why;   /* DIED: the reason; empty: not known */
     bool hidden;      /* WAITING */
     bool empty;       /* it has no output, and no picture */
+    bool leaves;      /* the kernel ended with it */
     uint64_t lines, cut_from;
     struct str pictures; /* texts of state_picture for each */
 };
