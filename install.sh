@@ -11,10 +11,13 @@
 #     stays. --as tmux,asciinema,script: also these links, as od --install DIR --as
 #     makes them; another program of that name is left as it is, unless --force is
 #     there. --upgrade: a server that runs goes on with the new file.
-# install.sh --image IMAGE [--suffix SUFFIX] [--engine ENGINE] [--dockerfile]
+# install.sh --image IMAGE [--suffix SUFFIX] [--engine ENGINE] [--as NAME,... [--force]]
+#         [--dockerfile]
 #     makes the image IMAGE_od of IMAGE with docker, podman or buildah: od, links,
 #     and an entrypoint that runs the image's own beside od serve, with the image's
-#     Cmd, User and WorkingDir. Does nothing where that was done with this od.
+#     Cmd, User and WorkingDir. Does nothing where that was done with this od. --as:
+#     also these links; a program of that name anywhere on the image's PATH stays,
+#     and has no link, unless --force is there.
 #     --dockerfile: prints what would be built.
 # DESTDIR is put before every path, for packages.
 set -eu
@@ -56,7 +59,7 @@ while [ $# -gt 0 ]; do
     --upgrade) upgrade=yes ;;
     --uninstall) action=uninstall ;;
     -h | --help)
-        sed -n '4,19s/^# \{0,1\}//p' "$0"
+        sed -n '4,22s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "$1: unknown; see --help" ;;
@@ -207,6 +210,8 @@ $(words Entrypoint)
 $(words Cmd)
 $(label od.sha256)
 $(label od.base)
+$(label od.as)
+$(words Env)
 end"
     asked_of=$1 answer=$2
     shift 2
@@ -285,6 +290,69 @@ has_file() {
     [ "$found" = "$sum" ]
 }
 
+# inside ROOT PATH: whether an unpacked image has something there. Links of folders are
+# followed as they are in the image.
+inside() {
+    way='' rest=${2#/} links=0
+    while [ "$rest" != "${rest#*/}" ]; do
+        part=${rest%%/*} rest=${rest#*/}
+        case $part in
+        '' | .) continue ;;
+        ..) way=${way%/*} && continue ;;
+        esac
+        if [ ! -h "$1$way/$part" ]; then
+            way=$way/$part
+            continue
+        fi
+        links=$((links + 1))
+        [ "$links" -le 40 ] || return 1
+        link=$(readlink "$1$way/$part")
+        case $link in /*) way='' ;; esac
+        rest=$link/$rest
+    done
+    [ -h "$1$way/$rest" ] || [ -e "$1$way/$rest" ]
+}
+in_box() {
+    case $engine in
+    buildah) inside "$at" "$1" ;;
+    *) "$engine" cp "$box:$1" - >/dev/null 2>&1 ;;
+    esac
+}
+
+# Sorts the names of --as: those that the image has from us, that it has of its own, and
+# that are new. Runs nothing in the image.
+find_links() {
+    had=$(line "$work/base" 7) path=$(line "$work/base" 8 |
+        sed -n 's/^\(.*", \)\{0,1\}"PATH=\([^"]*\)".*/\2/p')
+    path=$dest:${path:-/usr/local/sbin:/usr/bin:/usr/sbin:/sbin:/bin}
+    if [ -z "$force" ]; then
+        case $engine in
+        buildah)
+            box=$(buildah from --pull-never "$image" 2>"$work/said") &&
+                at=$(buildah mount "$box" 2>"$work/said")
+            ;;
+        *) box=$("$engine" create "$image" od 2>"$work/said") ;;
+        esac || image_fail "$engine does not show its files: $(reason)"
+    fi
+    old_ifs=$IFS
+    IFS=:,
+    for name in $as; do
+        case ,$had,$new, in *",$name,"*) continue ;; esac
+        for dir in $path; do
+            case $dir in /*) ;; *) continue ;; esac
+            if [ -z "$box" ] || ! in_box "$dir/$name"; then continue; fi
+            echo "install.sh: $dir/$name exists and is not ours: left unchanged" >&2
+            left=yes
+            continue 2
+        done
+        new=$new${new:+,}$name
+    done
+    IFS=$old_ifs
+    [ -z "$box" ] || "$engine" rm "$box" >/dev/null 2>&1
+    box=''
+}
+end_image() { [ -z "$left" ] || die "$1 has od, but not all links of --as $as"; }
+
 # Whether a string in Go's quoting has no escapes that JSON lacks.
 is_plain() {
     case $(printf '%s' "$1" | sed 's/\\\\//g') in *\\[xavU]*) return 1 ;; esac
@@ -294,6 +362,7 @@ is_plain() {
 write_dockerfile() {
     printf '%s\n' "FROM $image" "COPY bin/ $dest/" \
         "LABEL od.version=\"$version\" od.path=\"$dest/od\" od.sha256=\"$sum\""
+    [ -z "$had$new" ] || echo "LABEL od.as=\"$had${had:+${new:+,}}$new\""
     if [ -n "$old" ]; then return; fi # an entrypoint of ours is there
     label=$(printf '%s' "[$entry]" | sed 's/[\\"$]/\\&/g')
     rest=''
@@ -322,6 +391,7 @@ clean_image() {
 
 image() {
     work=$(mktemp -d) box='' entry='' cmd='' old='' base=unknown architecture=$(uname -m)
+    had='' new='' left=''
     trap clean_image EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
@@ -329,6 +399,7 @@ image() {
     case $image in
     *[!A-Za-z0-9./:@_-]* | -*) image_fail "this is no image's name" ;;
     esac
+    case $as in *[!a-z0-9,-]*) image_fail "--as $as: no program has such a name" ;; esac
     find_engine
     if [ -n "$engine" ]; then
         find_image
@@ -336,8 +407,10 @@ image() {
         base=$(line "$work/base" 2) entry=$(line "$work/base" 3) cmd=$(line "$work/base" 4)
         old=$(line "$work/base" 5)
         is_plain "$entry$cmd" || image_fail "its command has control characters in it"
+        [ -z "$as" ] || find_links
     else
         find_file "$(uname -m)"
+        new=$as
         echo "# There is no engine to ask what $image starts: put that after \"--\"." >&2
     fi
     sum=$(sum_of <"$file")
@@ -349,14 +422,17 @@ image() {
         write_dockerfile
         return
     fi
-    if [ "$old" = "$sum" ] || { [ -z "$old" ] && has_file; }; then
+    if [ -z "$new" ] && { [ "$old" = "$sum" ] || { [ -z "$old" ] && has_file; }; }; then
         echo "$image has this od: nothing to do"
+        end_image "$image"
         return
     fi
     if read_image "$target" "$work/made" && [ "$(line "$work/made" 5)" = "$sum" ] &&
-        [ "$(line "$work/made" 6)" = "$base" ]; then
+        [ "$(line "$work/made" 6)" = "$base" ] &&
+        { [ -z "$as" ] || [ "$(line "$work/made" 7)" = "$had${had:+${new:+,}}$new" ]; }; then
         echo "$target is there, with this od: nothing to do"
         say_start
+        end_image "$target"
         return
     fi
     mkdir -p "$work/context/bin"
@@ -364,6 +440,10 @@ image() {
     chmod 755 "$work/context/bin/od"
     if "$work/context/bin/od" --list >/dev/null 2>&1; then
         "$work/context/bin/od" --install "$work/context/bin" >/dev/null
+        [ -z "$new" ] || "$work/context/bin/od" --install "$work/context/bin" --as "$new" \
+            >/dev/null 2>"$work/said" || image_fail "$(reason)"
+    else
+        for name in $(echo "$new" | tr , ' '); do ln -s od "$work/context/bin/$name"; done
     fi
     write_dockerfile >"$work/context/Dockerfile"
     case $engine in
@@ -378,6 +458,7 @@ image() {
     fi
     echo "made $target"
     say_start
+    end_image "$target"
 }
 
 $action

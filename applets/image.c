@@ -13,6 +13,7 @@
 #include "os/null.h"
 #include "os/self.h"
 #include "os/sig.h"
+#include "program.h"
 #include "version.h"
 
 #include <errno.h>
@@ -154,6 +155,20 @@ static int take_dest(struct image *m, const char *value, struct err *e)
     return 0;
 }
 
+static int take_as(struct image *m, const char *value, struct err *e)
+{
+    struct str rest = str_of(value);
+    while (rest.n > 0) {
+        struct str one = str_cut(&rest, ',');
+        if (!program_known(one))
+            return err_set(e, ERR_NOTFOUND,
+                           "no program has the name %.*s; %shelp lists them",
+                           STR_ARG(one), called_start());
+    }
+    m->spec.as = value;
+    return 0;
+}
+
 static int take_entry(struct image *m, const char *value, struct err *e)
 {
     if (strcmp(value, "od") != 0 && strcmp(value, "keep") != 0)
@@ -178,6 +193,7 @@ static const struct option {
 } options[] = {
     {"binary", 0, take_binary, 1 << ADD | 1 << MAKE},
     {"dest", 0, take_dest, 1 << ADD | 1 << MAKE},
+    {"as", 0, take_as, 1 << ADD | 1 << MAKE},
     {"entrypoint", 0, take_entry, 1 << ADD | 1 << MAKE},
     {"tag", 0, take_tag, 1 << ADD | 1 << MAKE},
     {"from", 0, take_from, 1 << MAKE},
@@ -294,6 +310,7 @@ static void on_data(struct job *j, struct buf *in)
 static void on_done(struct job *j, const struct err *e)
 {
     struct image *m = job_owner(j);
+    fflush(stdout); /* what was done comes first */
     m->status = e->code == ERR_NONE ? 0 : fail(e);
     m->job = NULL;
 }

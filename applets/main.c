@@ -466,12 +466,14 @@ static int link_applet(const char *dir, const struct applet *a, const char *targ
     return failed;
 }
 
-/* An applet whose own name is that of a program which it replaces. */
-static bool replaces_program(const char *name)
+bool program_known(struct str one)
 {
-    return strcmp(name, applet_tmux.name) == 0 ||
-           strcmp(name, applet_asciinema.name) == 0 ||
-           strcmp(name, applet_script.name) == 0;
+    char name[NAME_MAX + 1];
+    /* Also an applet whose own name is that of a program which it replaces. */
+    return buf_fill(name, sizeof(name), "%.*s", STR_ARG(one)) &&
+           (program_find(name) || strcmp(name, applet_tmux.name) == 0 ||
+            strcmp(name, applet_asciinema.name) == 0 ||
+            strcmp(name, applet_script.name) == 0);
 }
 
 int program_links(const char *dir, const char *names, const char *target, bool force)
@@ -481,12 +483,12 @@ int program_links(const char *dir, const char *names, const char *target, bool f
     do {
         char name[NAME_MAX + 1];
         struct str one = str_cut(&rest, ',');
-        if (!buf_fill(name, sizeof(name), "%.*s", STR_ARG(one)) ||
-            (!program_find(name) && !replaces_program(name))) {
+        if (!program_known(one)) {
             fprintf(stderr, "od: no program has the name %.*s; %shelp lists them\n",
                     STR_ARG(one), called_start());
             failed = 1;
         } else {
+            buf_fill(name, sizeof(name), "%.*s", STR_ARG(one));
             failed |= link_one(dir, name, target, force);
         }
     } while (rest.n > 0);

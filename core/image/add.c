@@ -27,7 +27,7 @@ struct add {
     struct image_out *out;
     struct change change;
     struct done *done; /* owned; IMAGE_IMAGES_MAX * 2 of them */
-    unsigned done_n, images, refs;
+    unsigned done_n, images, refs, left;
     struct image_file layers[IMAGE_LAYERS_MAX + 1];
     char names[IMAGE_LAYERS_MAX + 1][IMAGE_NAME_MAX + 1];
 };
@@ -259,6 +259,7 @@ static int add_manifest(struct add *a, struct json *descriptor,
         a->images++;
         if (rc == 0) {
             say_done(a, config, &r);
+            a->left += r.left;
             rc = r.changed ? put_json(a, ref, manifest, descriptor, e)
                            : copy_manifest(a, descriptor, manifest, e);
         }
@@ -404,6 +405,7 @@ static int change_docker(struct add *a, struct json *entry, struct json *config,
         return -1;
     } else {
         say_done(a, config, r);
+        a->left += r->left;
     }
     a->images++;
     if (!r->changed)
@@ -542,7 +544,7 @@ int image_add(const struct image_spec *s, const char *in, const char *out, struc
     if (a->in)
         a->out = image_out_open(out, image_box_is_folder(a->in), s->force, s->token, e);
     if (a->out && add_all(a, in, e) == 0)
-        rc = image_out_finish(a->out, e);
+        rc = image_out_finish(a->out, e) < 0 ? -1 : links_say_left(s, a->left, out, e);
     image_out_close(a->out);
     image_box_close(a->in);
     free(a->done);

@@ -6,7 +6,6 @@
  * undo it: od.version, od.path, od.sha256 (of the binary), and od.entrypoint, the image's
  * own Entrypoint if ours replaced it.
  */
-#include "archive/tar_write.h"
 #include "archive/zip_gz.h"
 #include "base/xalloc.h"
 #include "image/own.h"
@@ -157,9 +156,11 @@ const struct image_binary *change_binary(const struct image_spec *s,
 
 /* ---- the layer ---- */
 
-static int layer_tar(const struct change *c, const struct image_look *l,
+/* binary: NULL if the image has it. */
+static int layer_tar(const struct change *c, const struct image_links *k,
                      const struct image_binary *binary, struct buf *out, struct err *e)
 {
+    const struct image_look *l = k->looks.at;
     for (unsigned i = 0; i + 1 < l->parts_n; i++) {
         const struct image_part *p = &l->parts[i];
         struct tar_entry x = {.name = str_of(p->path), .type = TAR_FOLDER, .mode = 0755};
@@ -184,7 +185,8 @@ static int layer_tar(const struct change *c, const struct image_look *l,
             "the image has another program at %.200s: choose another --dest, or "
             "replace it with --force",
             c->spec->dest);
-    if (tar_add_file(out, &x, buf_str(&binary->bytes), e) < 0)
+    if ((binary && tar_add_file(out, &x, buf_str(&binary->bytes), e) < 0) ||
+        links_tar(k, out, e) < 0)
         return -1;
     return tar_add_end(out, e);
 }
@@ -327,8 +329,8 @@ static void add_history(const struct change *c, struct json *config, int layers)
 }
 
 static int change_config(const struct change *c, struct json *config,
-                         const struct image_binary *binary, const char *diff_id,
-                         unsigned layers, struct err *e)
+                         const struct image_binary *binary, const char *as,
+                         const char *diff_id, unsigned layers, struct err *e)
 {
     struct json *rootfs = member(config, "rootfs", false, e);
     struct json *diff_ids = rootfs ? member(rootfs, "diff_ids", true, e) : NULL;
@@ -341,6 +343,10 @@ static int change_config(const struct change *c, struct json *config,
     json_put_z(labels, "od.version", c->spec->version);
     json_put_z(labels, "od.path", c->spec->dest);
     json_put_z(labels, "od.sha256", binary->sha256);
+    if (*as)
+        json_put_z(labels, "od.as", as);
+    else if (json_has(labels, "od.as"))
+        json_drop(labels, json_get(labels, "od.as"));
     add_history(c, config, (int)layers);
     char id[8 + IMAGE_HEX];
     snprintf(id, sizeof(id), "sha256:%s", diff_id);
@@ -394,11 +400,12 @@ int change_image(const struct change *c, struct json *config,
                  unsigned n, struct change_result *r, struct err *e)
 {
     struct buf plain = BUF_INIT(IMAGE_BINARY_MAX + (1 << 20)), packed = plain;
-    struct image_look *l = xnew(struct image_look);
-    char diff_id[IMAGE_HEX + 1], name[IMAGE_NAME_MAX + 1];
-    int rc = 0;
-    *r = (struct change_result){.changed = !is_current(c, config, binary)};
-    if (!r->changed)
+    struct image_links k;
+    char diff_id[IMAGE_HEX + 1], name[IMAGE_NAME_MAX + 1], platform[64];
+    bool current = is_current(c, config, binary);
+    int rc = links_begin(&k, c->spec, config, e);
+    *r = (struct change_result){.changed = !current};
+    if (rc < 0 || (current && !k.n))
         goto out;
     rc = -1;
     int told = json_count(json_get(json_get(config, "rootfs"), "diff_ids"));
@@ -407,17 +414,23 @@ int change_image(const struct change *c, struct json *config,
                 told);
         goto out;
     }
-    l->packed_max = c->spec->no_look                       ? 0
-                    : c->spec->look_all || c->spec->verify ? UINT64_MAX
-                                                           : IMAGE_LOOK_MAX;
-    if (look_for(l, c->spec->dest, layers, n, e) < 0 ||
-        layer_tar(c, l, binary, &plain, e) < 0)
+    k.looks.packed_max = c->spec->no_look                              ? 0
+                         : c->spec->look_all || c->spec->verify || k.n ? UINT64_MAX
+                                                                       : IMAGE_LOOK_MAX;
+    if (look_for(&k.looks, c->spec->dest, layers, n, e) < 0)
         goto out;
-    if (l->blind)
+    change_platform(config, platform);
+    r->changed = links_judge(&k, platform) > 0 || !current;
+    r->left = k.left;
+    rc = r->changed ? layer_tar(c, &k, current ? NULL : binary, &plain, e) : 0;
+    if (!r->changed || rc < 0)
+        goto out;
+    rc = -1;
+    if (k.looks.blind)
         image_say(c->spec,
                   "not every layer was read: od assumes that /%s is not below a link%s",
-                  l->parts[l->parts_n - 1].path,
-                  l->skipped ? "; --look unpacks all of them" : "");
+                  k.looks.at->parts[k.looks.at->parts_n - 1].path,
+                  k.looks.skipped ? "; --look unpacks all of them" : "");
     image_sha256(buf_str(&plain), diff_id);
     if (c->gzip && gzip_add(&packed, buf_str(&plain), e) < 0)
         goto out;
@@ -425,11 +438,11 @@ int change_image(const struct change *c, struct json *config,
     image_sha256(bytes, r->layer);
     r->layer_size = bytes.n;
     change_name(c->oci, r->layer, ".tar", name);
-    if (change_config(c, config, binary, diff_id, n, e) == 0 &&
+    if (change_config(c, config, binary, k.label, diff_id, n, e) == 0 &&
         image_out_text(c->out, name, bytes, e) == 0)
         rc = write_config(c, config, r, e);
 out:
-    free(l);
+    links_end(&k);
     buf_release(&plain);
     buf_release(&packed);
     return rc;

@@ -54,7 +54,8 @@ struct image_spec {
     bool verify;          /* check the digests of layers, too */
     bool no_look;         /* assume that compressed layers have nothing on the path */
     bool look_all;        /* read all; neither: IMAGE_LOOK_MAX compressed bytes */
-    bool force;           /* replace OUT, and another program at dest */
+    bool force;           /* replace OUT, and other programs at dest and of `as` */
+    const char *as;       /* names of links beside dest, with commas; NULL: none */
     const char *token;    /* letters and digits, for the name of the unfinished result */
     char *const *command; /* image_make: the image's own command; NULL: none */
     /* Takes a line about what was done. */
@@ -62,7 +63,10 @@ struct image_spec {
     void *arg;
 };
 
-/* Adds the binary to every image in `in` and writes `out`, of the same form. */
+/*
+ * Adds the binary to every image in `in` and writes `out`, of the same form. ERR_EXISTS
+ * also if `out` was written, without a link of `as` since the image has such a program.
+ */
 int image_add(const struct image_spec *s, const char *in, const char *out, struct err *e);
 /*
  * Makes an image of the binary alone, or of a root file system (a tar archive, plain or

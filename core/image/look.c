@@ -5,7 +5,7 @@
  * an engine makes the folder with other permissions, and an entry where the image has a
  * link would hide the link's target. So the names of every layer are read, from the first
  * to the last, and the state of a few paths is kept. If a folder proves to be a link, the
- * path is another one, and the search begins again.
+ * path is another one, and the search for that path begins again.
  *
  * In plain layers only the headers are read; compressed ones must be unpacked, which
  * takes ten times as long as all the rest. So those have a limit.
@@ -127,8 +127,9 @@ static bool is_below(const char *path, const char *dir)
 
 static int set_parts(struct image_look *l, const char *dest, struct err *e)
 {
-    struct str rest = str_of(dest);
-    *l = (struct image_look){.packed_max = l->packed_max};
+    struct str rest = str_of(l->place);
+    memset(l->parts, 0, sizeof(l->parts));
+    l->parts_n = 0;
     char path[LOOK_PATH_MAX + 1] = "";
     size_t n = 0;
     while (rest.n > 0) {
@@ -159,14 +160,22 @@ static void forget(struct image_part *p)
     p->ours = false;
 }
 
-/* Removes path and what is below it: of lower layers only, or of all. */
-static void remove_at(struct image_look *l, const char *path, bool itself, bool below,
-                      unsigned layer)
+/* Part i of all paths that are looked for in this round; NULL: there is none. */
+static struct image_part *part_at(const struct image_looks *s, unsigned i)
 {
-    for (unsigned i = 0; i < l->parts_n; i++) {
-        struct image_part *p = &l->parts[i];
-        if (p->layer <= layer && ((itself && strcmp(p->path, path) == 0) ||
-                                  (below && is_below(p->path, path))))
+    struct image_look *l = &s->at[i / LOOK_DEPTH];
+    return l->found || i % LOOK_DEPTH >= l->parts_n ? NULL : &l->parts[i % LOOK_DEPTH];
+}
+
+/* Removes path and what is below it: of lower layers only, or of all. */
+static void remove_at(const struct image_looks *s, const char *path, bool itself,
+                      bool below, unsigned layer)
+{
+    for (unsigned i = 0; i < s->n * LOOK_DEPTH; i++) {
+        struct image_part *p = part_at(s, i);
+        if (p && p->layer <= layer &&
+            ((itself && strcmp(p->path, path) == 0) ||
+             (below && is_below(p->path, path))))
             forget(p);
     }
 }
@@ -178,22 +187,28 @@ static enum look_kind kind_of(enum tar_type type)
                                  : LOOK_FILE;
 }
 
-static int set_part(struct image_part *p, struct tar_reader *r, const struct tar_entry *x,
-                    unsigned layer, struct err *e)
+/* Reads the beginning of a file: whether it is an od. */
+static int read_mark(struct tar_reader *r, const struct tar_entry *x, bool *ours,
+                     struct err *e)
 {
-    bool ours = false;
-    if (x->type == TAR_FILE && !x->sparse) {
-        char page[SELF_MARK_IN];
-        size_t have = 0;
-        ssize_t n;
-        while (have < sizeof(page) &&
-               (n = tar_read(r, page + have, sizeof(page) - have, e)) != 0) {
-            if (n < 0)
-                return -1;
-            have += (size_t)n;
-        }
-        ours = self_has_mark(page, have);
+    char page[SELF_MARK_IN];
+    size_t have = 0;
+    ssize_t n;
+    if (x->type != TAR_FILE || x->sparse)
+        return 0;
+    while (have < sizeof(page) &&
+           (n = tar_read(r, page + have, sizeof(page) - have, e)) != 0) {
+        if (n < 0)
+            return -1;
+        have += (size_t)n;
     }
+    *ours = self_has_mark(page, have);
+    return 0;
+}
+
+static void set_part(struct image_part *p, const struct tar_entry *x, bool ours,
+                     unsigned layer)
+{
     p->kind = kind_of(x->type);
     p->ours = ours;
     p->layer = layer;
@@ -203,15 +218,14 @@ static int set_part(struct image_part *p, struct tar_reader *r, const struct tar
     p->mtime = x->mtime;
     /* A target that is too long is cut, and then leads nowhere. */
     snprintf(p->link, sizeof(p->link), "%.*s", STR_ARG(x->link));
-    return 0;
 }
 
 /* Notes the folders that exist since something is in them. */
-static void imply(struct image_look *l, const char *path, unsigned layer)
+static void imply(const struct image_looks *s, const char *path, unsigned layer)
 {
-    for (unsigned i = 0; i < l->parts_n; i++) {
-        struct image_part *p = &l->parts[i];
-        if (p->kind != LOOK_NOTHING || !is_below(path, p->path))
+    for (unsigned i = 0; i < s->n * LOOK_DEPTH; i++) {
+        struct image_part *p = part_at(s, i);
+        if (!p || p->kind != LOOK_NOTHING || !is_below(path, p->path))
             continue;
         p->kind = LOOK_FOLDER;
         p->layer = layer;
@@ -222,7 +236,7 @@ static void imply(struct image_look *l, const char *path, unsigned layer)
 }
 
 /* "layer": deleted files are entries with a prefix, of no content. */
-static int take_entry(struct image_look *l, struct tar_reader *r,
+static int take_entry(const struct image_looks *s, struct tar_reader *r,
                       const struct tar_entry *x, unsigned layer, struct err *e)
 {
     char path[LOOK_PATH_MAX + 1];
@@ -236,29 +250,35 @@ static int take_entry(struct image_look *l, struct tar_reader *r,
     if (strcmp(base, ".wh..wh..opq") == 0) {
         *(slash ? slash : path) = 0;
         if (layer > 0)
-            remove_at(l, path, false, true, layer - 1);
+            remove_at(s, path, false, true, layer - 1);
         return 0;
     }
     if (strncmp(base, ".wh.", 4) == 0) {
         memmove(base, base + 4, strlen(base + 4) + 1);
-        remove_at(l, path, true, true, layer);
+        remove_at(s, path, true, true, layer);
         return 0;
     }
     if (*path && x->type != TAR_FOLDER)
-        remove_at(l, path, false, true, layer);
-    for (unsigned i = 0; i < l->parts_n; i++) {
-        if (strcmp(l->parts[i].path, path) == 0)
-            return set_part(&l->parts[i], r, x, layer, e);
+        remove_at(s, path, false, true, layer);
+    bool known = false, ours = false;
+    for (unsigned i = 0; i < s->n * LOOK_DEPTH; i++) {
+        struct image_part *p = part_at(s, i);
+        if (!p || strcmp(p->path, path) != 0)
+            continue;
+        if (!known && read_mark(r, x, &ours, e) < 0)
+            return -1;
+        known = true;
+        set_part(p, x, ours, layer);
     }
-    imply(l, path, layer);
+    imply(s, path, layer);
     return 0;
 }
 
-static int look_at(struct image_look *l, const struct image_file *file, unsigned layer,
+static int look_at(struct image_looks *s, const struct image_file *file, unsigned layer,
                    struct err *e)
 {
     if (is_zstd(file)) {
-        l->blind = true;
+        s->blind = true;
         return 0;
     }
     struct bytes b;
@@ -267,7 +287,7 @@ static int look_at(struct image_look *l, const struct image_file *file, unsigned
     struct tar_source source = {bytes_read, b.gz ? NULL : bytes_skip, &b};
     struct tar_reader *r = tar_reader_new(&source);
     while (rc >= 0 && (rc = tar_next(r, &x, e)) > 0)
-        rc = take_entry(l, r, &x, layer, e);
+        rc = take_entry(s, r, &x, layer, e);
     tar_reader_free(r);
     gunzip_free(b.gz);
     return rc;
@@ -275,17 +295,18 @@ static int look_at(struct image_look *l, const struct image_file *file, unsigned
 
 /* ---- all of them ---- */
 
-static int look_once(struct image_look *l, const struct image_file *layers, unsigned n,
+static int look_once(struct image_looks *s, const struct image_file *layers, unsigned n,
                      struct err *e)
 {
-    uint64_t left = l->packed_max;
+    uint64_t left = s->packed_max;
+    s->blind = s->skipped = false;
     for (unsigned i = 0; i < n; i++) {
         struct err why = ERR_INIT;
         if (layers[i].fd < 0)
-            l->blind = true; /* it is elsewhere */
+            s->blind = true; /* it is elsewhere */
         else if (look_is_gzip(&layers[i]) && layers[i].size > left)
-            l->blind = l->skipped = true;
-        else if (look_at(l, &layers[i], i, &why) < 0)
+            s->blind = s->skipped = true;
+        else if (look_at(s, &layers[i], i, &why) < 0)
             return err_set(e, why.code, "layer %u of %u: %.400s", i + 1, n, why.text);
         else if (layers[i].fd >= 0 && look_is_gzip(&layers[i]))
             left -= layers[i].size;
@@ -293,8 +314,11 @@ static int look_once(struct image_look *l, const struct image_file *layers, unsi
     return 0;
 }
 
-/* Sets the path if parts[i] is a link: its target and the rest of the path. */
-static int through(const struct image_look *l, unsigned i, char out[], size_t size)
+/*
+ * Sets the place if parts[i] is a link: its target and the rest of the path. Returns -1
+ * if that is too long.
+ */
+static int through(struct image_look *l, unsigned i)
 {
     const char *link = l->parts[i].link;
     const char *rest = l->parts[l->parts_n - 1].path + strlen(l->parts[i].path);
@@ -309,31 +333,83 @@ static int through(const struct image_look *l, unsigned i, char out[], size_t si
         while (*link == '/')
             link++;
     }
-    int n = snprintf(out, size, "/%s/%s%s", dir, link, rest);
-    return n < 0 || (size_t)n >= size ? -1 : 0;
+    return buf_fill(l->place, sizeof(l->place), "/%s/%s%s", dir, link, rest) ? 0 : -1;
 }
 
-int look_for(struct image_look *l, const char *dest, const struct image_file *layers,
+/*
+ * After a round: the path is found, or goes on elsewhere. Returns -1 and sets *e if it
+ * leads nowhere.
+ */
+static int follow(struct image_look *l, const char *dest, struct err *e)
+{
+    unsigned i = 0;
+    while (i + 1 < l->parts_n && l->parts[i].kind != LOOK_SYMLINK &&
+           l->parts[i].kind != LOOK_FILE)
+        i++;
+    l->found = i + 1 == l->parts_n;
+    if (l->found)
+        return 0;
+    if (l->parts[i].kind == LOOK_FILE)
+        return err_set(e, ERR_EXISTS,
+                       "the image has a file at /%.200s, where %.200s is to be",
+                       l->parts[i].path, dest);
+    if (through(l, i) < 0)
+        return err_set(e, ERR_INVALID, "%.200s leads through too long a link", dest);
+    return set_parts(l, dest, e);
+}
+
+/* Takes what was found at the same place by another path, which saves a round. */
+static void take_same(const struct image_looks *s, struct image_look *l)
+{
+    for (unsigned i = 0; i < s->n && !l->found; i++) {
+        const struct image_look *o = &s->at[i];
+        if (o->found && o->parts_n && o->parts_n == l->parts_n &&
+            strcmp(o->parts[o->parts_n - 1].path, l->parts[l->parts_n - 1].path) == 0)
+            *l = *o;
+    }
+}
+
+/* The first path must lead somewhere; another one that does not has no parts then. */
+static int settle(struct image_look *l, bool must, int rc, const struct err *why,
+                  struct err *e)
+{
+    if (rc == 0)
+        return 0;
+    l->found = true;
+    l->parts_n = 0;
+    return must ? err_set(e, why->code, "%s", why->text) : 0;
+}
+
+int look_for(struct image_looks *s, const char *dest, const struct image_file *layers,
              unsigned n, struct err *e)
 {
-    char place[2 * LOOK_PATH_MAX];
-    snprintf(place, sizeof(place), "%s", dest);
-    for (int links = 0; links <= LINKS_MAX; links++) {
-        unsigned i = 0;
-        if (set_parts(l, place, e) < 0 || look_once(l, layers, n, e) < 0)
+    struct err why = ERR_INIT;
+    bool more = true;
+    buf_fill(s->at[0].place, sizeof(s->at[0].place), "%s", dest);
+    for (unsigned i = 0; i < s->n; i++) {
+        struct image_look *l = &s->at[i];
+        l->found = false;
+        if (settle(l, i == 0, set_parts(l, dest, &why), &why, e) < 0)
             return -1;
-        while (i + 1 < l->parts_n && l->parts[i].kind != LOOK_SYMLINK &&
-               l->parts[i].kind != LOOK_FILE)
-            i++;
-        if (i + 1 == l->parts_n)
-            return 0;
-        if (l->parts[i].kind == LOOK_FILE)
-            return err_set(e, ERR_EXISTS,
-                           "the image has a file at /%.200s, where %.200s is to be",
-                           l->parts[i].path, dest);
-        if (through(l, i, place, sizeof(place)) < 0)
-            break;
     }
-    return err_set(e, ERR_INVALID, "%.200s leads through too many links in the image",
-                   dest);
+    for (int links = 0; more && links <= LINKS_MAX; links++) {
+        if (look_once(s, layers, n, e) < 0)
+            return -1;
+        more = false;
+        for (unsigned i = 0; i < s->n; i++) {
+            struct image_look *l = &s->at[i];
+            if (!l->found && settle(l, i == 0, follow(l, dest, &why), &why, e) < 0)
+                return -1;
+        }
+        for (unsigned i = 0; i < s->n; i++) {
+            take_same(s, &s->at[i]);
+            more = more || !s->at[i].found;
+        }
+    }
+    err_set(&why, ERR_INVALID, "%.200s leads through too many links in the image", dest);
+    for (unsigned i = 0; i < s->n; i++) {
+        if (!s->at[i].found && settle(&s->at[i], i == 0, -1, &why, e) < 0)
+            return -1;
+    }
+    return 0;
 }

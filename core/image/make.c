@@ -18,6 +18,7 @@ struct make {
     const struct image_spec *spec;
     struct image_out *out;
     bool folder;
+    unsigned left;
     bool has_root, root_gzip;
     struct image_file root;
     char diff_id[IMAGE_HEX + 1], blob[IMAGE_HEX + 1];
@@ -43,13 +44,12 @@ static int hash_root(struct make *m, const char *rootfs, struct err *e)
     struct image_file plain = m->root;
     uint8_t digest[HASH_SHA256_SIZE];
     struct err why = ERR_INIT;
-    struct image_look *l = xnew(struct image_look);
+    struct image_looks l = {xcalloc(1, sizeof(*l.at)), .n = 1, .packed_max = UINT64_MAX};
     struct hash h;
     m->root_gzip = look_is_gzip(&m->root);
-    l->packed_max = UINT64_MAX;
     hash_begin_sha256(&h);
-    int rc = look_for(l, m->spec->dest, &plain, 1, &why);
-    if (rc == 0 && l->blind)
+    int rc = look_for(&l, m->spec->dest, &plain, 1, &why);
+    if (rc == 0 && l.blind)
         rc = err_set(&why, ERR_UNSUPPORTED, "it is compressed by zstd: unpack it first");
     if (rc == 0)
         rc = look_hash(&m->root, &h, &why);
@@ -69,7 +69,7 @@ static int hash_root(struct make *m, const char *rootfs, struct err *e)
         image_hex(digest, m->blob);
         rc = (int)n;
     }
-    free(l);
+    free(l.at);
     return rc < 0 ? err_set(e, why.code,
                             "%.200s is not a root file system for an image: %.250s",
                             rootfs, why.text)
@@ -182,6 +182,7 @@ static int make_one(struct make *m, const struct image_binary *binary, struct er
     if (rc == 0)
         image_say(m->spec, "linux/%s: od %s at %s, a layer of %llu bytes", binary->arch,
                   m->spec->version, m->spec->dest, (unsigned long long)r.layer_size);
+    m->left += r.left;
     json_free(config);
     return rc;
 }
@@ -239,7 +240,7 @@ int image_make(const struct image_spec *s, const char *rootfs, const char *out,
     m.index = json_object();
     m.docker = json_array();
     if (rc == 0)
-        rc = m.out ? make_all(&m, e) : -1;
+        rc = m.out && make_all(&m, e) == 0 ? links_say_left(s, m.left, out, e) : -1;
     json_free(m.index);
     json_free(m.docker);
     image_out_close(m.out);

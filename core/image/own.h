@@ -3,7 +3,7 @@
 #ifndef OD_IMAGE_OWN_H
 #define OD_IMAGE_OWN_H
 
-#include "archive/tar_read.h"
+#include "archive/tar_write.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "image/image.h"
@@ -91,27 +91,70 @@ struct image_part {
     char link[LOOK_PATH_MAX + 1];
 };
 
+/* A path, with links of folders followed; a link at its end is not. */
 struct image_look {
-    struct image_part parts[LOOK_DEPTH]; /* the last one is the binary */
-    unsigned parts_n;
-    uint64_t packed_max; /* input: at most so many bytes of compressed layers are read */
-    bool blind;          /* some layers were not read */
-    bool skipped;        /* packed_max is why */
+    struct image_part parts[LOOK_DEPTH]; /* the last one is the program */
+    unsigned parts_n;                    /* 0: it leads nowhere */
+    char place[2 * LOOK_PATH_MAX];       /* input: the absolute path */
+    bool found;                          /* look_for's own */
+};
+
+struct image_looks {
+    struct image_look *at; /* owned by the caller; the first one is the binary's */
+    unsigned n;            /* at least 1 */
+    uint64_t packed_max;   /* input: so many bytes of compressed layers are read */
+    bool blind;            /* some layers were not read */
+    bool skipped;          /* packed_max is why */
 };
 
 /*
- * Finds the place of `dest` in an image of these layers, with links followed. Returns -1
- * and sets *e: damaged layers, names that lead out, a file where a folder is needed.
+ * Finds in an image of these layers the place of `dest`, which is at[0], and those of the
+ * others. Returns -1 and sets *e: damaged layers, names that lead out; for dest also a
+ * file where a folder is needed, too many links.
  */
-int look_for(struct image_look *l, const char *dest, const struct image_file *layers,
+int look_for(struct image_looks *s, const char *dest, const struct image_file *layers,
              unsigned n, struct err *e);
 /* Hashes the layer's bytes, unpacked if it is gzip. */
 int look_hash(const struct image_file *layer, struct hash *h, struct err *e);
 bool look_is_gzip(const struct image_file *layer);
 
+/* ---- links beside the binary: links.c ---- */
+
+enum { IMAGE_LINKS_MAX = 16, IMAGE_PATH_MAX = 64 };
+
+struct image_links {
+    const struct image_spec *spec;
+    struct image_looks looks; /* owned: the binary; each link and its name in each dir */
+    struct str names[IMAGE_LINKS_MAX]; /* those that the image has not from us yet */
+    bool make[IMAGE_LINKS_MAX];
+    unsigned n, dirs_n;
+    struct str dirs[IMAGE_PATH_MAX]; /* of PATH, without the binary's own */
+    unsigned before;                 /* so many come before the binary's */
+    struct str was;                  /* where the image has an od, or "" */
+    char label[512];                 /* od.as: the names that the image has from us */
+    unsigned left;                   /* names that will not lead to us */
+};
+
+/*
+ * Takes the names of spec->as that the image lacks, and the paths to look at; config is
+ * borrowed until links_judge returns. Returns -1 and sets *e if there are too many. End
+ * it in any case.
+ */
+int links_begin(struct image_links *k, const struct image_spec *s,
+                const struct json *config, struct err *e);
+void links_end(struct image_links *k);
+/* After look_for: decides what is made, and says so. Returns how many links are. */
+unsigned links_judge(struct image_links *k, const char *platform);
+/* Appends the links to a layer. */
+int links_tar(const struct image_links *k, struct buf *out, struct err *e);
+/* Returns -1 and sets *e if links were left out of the finished `out`. */
+int links_say_left(const struct image_spec *s, unsigned left, const char *out,
+                   struct err *e);
+
 /* ---- one image: change.c ---- */
 
 struct change_result {
+    unsigned left; /* links that were left out */
     bool changed; /* false: the image has this od already, and nothing was written */
     char config[IMAGE_HEX + 1], layer[IMAGE_HEX + 1];
     uint64_t config_size, layer_size;

@@ -29,15 +29,16 @@ static void say_words(const struct show *s, const char *what, const struct json 
 static void say_od(const struct show *s, const struct json *config,
                    const struct json *labels)
 {
-    struct str sha256 = json_str(labels, "od.sha256", "");
+    struct str sha256 = json_str(labels, "od.sha256", ""),
+               as = json_str(labels, "od.as", "");
     const struct image_binary *binary = change_binary(s->spec, config);
     const char *state = !binary ? "not available for that architecture"
                         : str_eq(sha256, str_of(binary->sha256)) ? "current"
                                                                  : "another build";
     if (sha256.n)
-        image_say(s->spec, "  od: %.40s at %.200s, %s",
+        image_say(s->spec, "  od: %.40s at %.200s, %s%s%.200s",
                   json_str(labels, "od.version", "").p, json_str(labels, "od.path", "").p,
-                  state);
+                  state, as.n ? ", as " : "", as.n ? as.p : "");
     else
         image_say(s->spec, "  od: none");
 }

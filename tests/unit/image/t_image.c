@@ -534,6 +534,123 @@ TEST(what_is_in_the_way)
     image_binary_release(&b);
 }
 
+/* The new layer of the result, and the label od.as. */
+static void as_added(struct image_spec *s, const char *as, struct buf *layers, int n,
+                     const char *inner, int status, const char *label, struct buf *added)
+{
+    struct buf out = BUF_INIT(64 << 20);
+    struct json *config, *list;
+    struct tar_entry x;
+    said[0] = 0;
+    s->as = as;
+    unlink(path_of("out"));
+    put_archive(layers, n, inner);
+    CHECK_INT(run_add(s, "in", "out"), status);
+    if (status < 0)
+        CHECK(strstr(failed.text, "out is written, but not all links of --as "));
+    list = result(&out, &config);
+    CHECK_STR(json_str(json_get(json_get(config, "config"), "Labels"), "od.as", "").p,
+              label);
+    const struct json *name = json_first(json_get(json_first(list), "Layers"));
+    for (int i = 0; i < n; i++)
+        name = json_next(name);
+    const char *text = file_in(buf_str(&out), json_str_value(name, "").p, &x);
+    buf_reset(added);
+    buf_add(added, text, x.size);
+    json_free(config);
+    json_free(list);
+    buf_release(&out);
+}
+
+#define LINK "usr/local/bin/tmux"
+#define SAID(words)                                                                      \
+    if (!strstr(said, words))                                                            \
+    T_FAIL("\"%s\" is not in: %s", words, said)
+
+TEST(links_of_other_names)
+{
+    struct image_binary b = amd64();
+    struct image_spec s = spec_of(&b);
+    struct buf l[2] = {BUF_INIT(1 << 20), BUF_INIT(1 << 20)}, added = BUF_INIT(1 << 20);
+    struct tar_entry x;
+    static const char left[] = " exists and is not ours: left unchanged";
+    static const struct {
+        enum tar_type type;
+        const char *name, *more, *env, *at; /* at: what is in the way; NULL: nothing */
+        const char *forced; /* what is said then */
+    } rows[] = {
+        {TAR_FILE, "usr/bin/tmux", "x", "", "/usr/bin/tmux", NULL},
+        {TAR_FILE, "usr/bin/tmux", "x", "\"PATH=/bin:/usr/local/bin\"", NULL, NULL},
+        {TAR_FILE, "usr/bin/tmux", "x", "\"PATH=/a:/usr/bin//:/usr/local/bin\"",
+         "/usr/bin/tmux", "/usr/bin/tmux comes first on the image's PATH"},
+        {TAR_FILE, "bin/tmux", "x", "\"PATH=bin::\"", NULL, NULL},
+        {TAR_FILE, "tmux", "x", "\"PATH=:\"", NULL, NULL},
+        {TAR_FILE, "tmux", "x", "\"PATH=/\"", "/tmux",
+         "/tmux comes first on the image's PATH"},
+        {TAR_FOLDER, "usr/bin/tmux", "", "", NULL, NULL},
+        {TAR_FOLDER, LINK, "", "", "/" LINK, "/" LINK " is a folder: left unchanged"},
+        {TAR_FILE, LINK, "x", "", "/" LINK, NULL},
+        {TAR_SYMLINK, LINK, "/usr/bin/real", "", "/" LINK, NULL},
+        {TAR_SYMLINK, LINK, "od", "", NULL, NULL},
+        {TAR_SYMLINK, LINK, "/usr/local/bin/od", "", NULL, NULL},
+        {TAR_SYMLINK, "bin/tmux", "od", "", "/bin/tmux", NULL},
+        {TAR_SYMLINK, "bin/tmux", "/usr/local/bin/od", "", NULL, NULL},
+        {TAR_FILE, "sbin", "x", "", NULL, NULL},
+        {TAR_SYMLINK, "sbin", "sbin", "", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char inner[200];
+        snprintf(inner, sizeof(inner), "{\"Env\":[\"A=PATH=/\"%s%s]}",
+                 *rows[i].env ? "," : "", rows[i].env);
+        add(&l[0], rows[i].type, rows[i].name, rows[i].more);
+        s.force = false;
+        as_added(&s, "tmux", l, 1, inner, rows[i].at ? -1 : 0, rows[i].at ? "" : "tmux",
+                 &added);
+        if (!rows[i].at != !!file_in(buf_str(&added), LINK, &x))
+            T_FAIL("row %zu: %s", i, said);
+        CHECK(file_in(buf_str(&added), "usr/local/bin/od", &x));
+        if (rows[i].at) {
+            SAID(rows[i].at);
+            SAID(left);
+        }
+        s.force = true;
+        as_added(&s, "tmux", l, 1, inner, rows[i].forced ? -1 : 0,
+                 rows[i].type == TAR_FOLDER && rows[i].forced ? "" : "tmux", &added);
+        if (rows[i].forced)
+            SAID(rows[i].forced);
+        SAID(rows[i].type == TAR_FOLDER && rows[i].forced ? "od 1.2.3"
+                                                          : "/" LINK " -> od");
+        buf_reset(&l[0]);
+    }
+    s.force = false;
+    /* What a later layer takes away is not there; names that are given twice are one. */
+    add(&l[0], TAR_FILE, "usr/bin/tmux", "x");
+    add(&l[1], TAR_FILE, "usr/bin/.wh.tmux", "");
+    as_added(&s, "tmux,script,tmux", l, 2, "{}", 0, "tmux,script", &added);
+    /* Through a link to the binary's folder, and into that of another name. */
+    buf_reset(&l[0]);
+    buf_reset(&l[1]);
+    add(&l[0], TAR_SYMLINK, "usr/local", "/opt");
+    add(&l[0], TAR_SYMLINK, "bin", "opt/bin");
+    add(&l[0], TAR_SYMLINK, "opt/bin/tmux", "od");
+    as_added(&s, "tmux,script", l, 1, "{}", 0, "tmux,script", &added);
+    CHECK(file_in(buf_str(&added), "opt/bin/script", &x));
+    /* More folders than are looked at. */
+    struct buf many = BUF_INIT(4096);
+    buf_addz(&many, "{\"Env\":[\"PATH=");
+    for (int i = 0; i < 65; i++)
+        buf_addf(&many, "/%d:", i);
+    buf_addz(&many, "\"]}");
+    unlink(path_of("out"));
+    put_archive(l, 1, buf_z(&many));
+    refused(&s, "the image's PATH has more than 64 folders");
+    buf_release(&many);
+    buf_release(&l[0]);
+    buf_release(&l[1]);
+    buf_release(&added);
+    image_binary_release(&b);
+}
+
 TEST(compressed_layers_have_a_limit)
 {
     struct image_binary b = amd64();
