@@ -99,7 +99,7 @@ static struct cell_follower *follower(const struct actions *all, uint64_t id)
 void action_cell_begun(struct action_cell *c, int64_t count)
 {
     struct cell_follower *f = c->all ? follower(c->all, c->id) : NULL;
-    if (f)
+    if (f && f->begun)
         f->begun(f, count);
 }
 
@@ -123,7 +123,7 @@ void action_cell_said(struct action_cell *c, struct str type, const struct json 
 {
     struct buf text = BUF_INIT(LIMIT_KERNEL_MESSAGE);
     struct cell_follower *f = c->all ? follower(c->all, c->id) : NULL;
-    if (f)
+    if (f && f->said)
         f->said(f, type, content);
     if (c->told < TOLD_MAX && cell_text_of(&text, type, content))
         cell_text_plain(&c->unsaid, buf_str(&text));

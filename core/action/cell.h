@@ -47,9 +47,9 @@ void action_cell_drop(struct action_cell *c);
  */
 struct cell_follower {
     struct list node;
-    /* The kernel runs it as number count; may come more than once. */
+    /* The kernel runs it as number count; may come more than once. NULL: not wanted. */
     void (*begun)(struct cell_follower *f, int64_t count);
-    /* As on_output of kernel.h. */
+    /* As on_output of kernel.h. NULL: not wanted. */
     void (*said)(struct cell_follower *f, struct str type, const struct json *content);
     /* Called once, as the last; f is not used after it. */
     void (*ended)(struct cell_follower *f, const struct action_result *r);

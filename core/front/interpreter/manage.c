@@ -58,19 +58,6 @@ static struct creation *creation_of(struct cell_follower *f)
     return container_of(f, struct creation, follower);
 }
 
-static void on_begun(struct cell_follower *f, int64_t count)
-{
-    (void)f;
-    (void)count;
-}
-
-static void on_said(struct cell_follower *f, struct str type, const struct json *content)
-{
-    (void)f;
-    (void)type;
-    (void)content;
-}
-
 static void on_ended(struct cell_follower *follower, const struct action_result *result)
 {
     struct creation *n = creation_of(follower);
@@ -126,10 +113,7 @@ static void create(struct req *r, const struct json *q)
         return;
     }
     struct creation *n = xnew(struct creation);
-    *n = (struct creation){
-        .r = r,
-        .c = c,
-        .follower = {.begun = on_begun, .said = on_said, .ended = on_ended}};
+    *n = (struct creation){.r = r, .c = c, .follower = {.ended = on_ended}};
     req_own(r, n, on_gone);
     if (!run_cell(c, STR(""), true, &n->follower, &e)) {
         fail_creation(r, e.text);
