@@ -86,7 +86,7 @@ void kernel_notice(struct kernel *k, struct str line);
 void listeners_begin(struct kernel *k);
 /* Calls `host` of each. */
 void listeners_tell(struct kernel *k, const char *what);
-/* The kernel is closed: there are no listeners afterwards. */
+/* The kernel is closed: ends all listeners. */
 void listeners_end(struct kernel *k);
 /* Returns the offset up to which they, and the kernel itself, have read. */
 uint64_t listeners_seen(const struct kernel *k, uint64_t at);

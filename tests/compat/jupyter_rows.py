@@ -10,7 +10,7 @@ import websocket
 
 import front_case
 from front_case import LIMIT, answers, wait_for
-from tap import Rows, has, holds, same
+from tap import Rows, has, holds, lacks, same
 
 row = Rows()
 TOKEN = "the-token-of-these-rows"
@@ -108,6 +108,16 @@ def make(user, options):
     return case
 
 
+def channels_cwd(case, path):
+    """The folder in which a kernel of this path runs."""
+    kernel = start(case, path=path)
+    channels = Channels(case, kernel)
+    where = text(channels.run("import os; print(os.getcwd())")).strip()
+    channels.close()
+    same(case.http.delete("/api/kernels/" + kernel).status_code, 204)
+    return where
+
+
 EMBEDDED = {"JUPYTER_PATH": "/nowhere"}
 
 
@@ -177,11 +187,9 @@ def _(case):
 
 @row("the embedded kernel", env=EMBEDDED)
 def _(case):
-    specs = case.http.get("/api/kernelspecs").json()["kernelspecs"]
-    name = next((n for n, s in specs.items() if not s["spec"]["argv"]), None)
-    if not name:
-        return
-    kernel = start(case, name=name)
+    spec = case.http.get("/api/kernelspecs").json()["kernelspecs"]["od-python3"]
+    same(spec["spec"]["argv"], [])
+    kernel = start(case, name="od-python3")
     channels = Channels(case, kernel)
     seen = channels.run("print('own')\n3")
     same(text(seen), "own\n")
@@ -304,13 +312,53 @@ def _(case):
     channels.close()
 
 
-@row("a kernel starts in the folder of its path, with its variables, and an agent's cells are seen")
+@row("a link among a kernelspec's files leads nowhere, and only files that clients show are there")
 def _(case):
-    os.makedirs(case.path("sub"), exist_ok=True)
+    folder = os.path.join(case.server.home, ".local", "share", "jupyter", "kernels", "mine")
+    os.makedirs(folder)
+    secret = case.path("secret")
+    for path, text in ((secret, '{"word": "hidden"}'), (folder + "/logo-svg.svg", "<svg/>"), (folder + "/other", "x"),
+                       (folder + "/kernel.json", '{"argv": ["/bin/sh", "{connection_file}"], "display_name": "Mine"}')):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+    os.symlink(secret, folder + "/logo-32x32.png")
+    same(case.http.get("/kernelspecs/mine/logo-svg.svg").text, "<svg/>")
+    for name in ("logo-32x32.png", "other", "kernel.json"):
+        same(case.http.get("/kernelspecs/mine/" + name).status_code, 404, name)
+    os.replace(folder + "/kernel.json", folder + "/old")
+    os.symlink(secret, folder + "/kernel.json")
+    lacks(case.http.get("/api/kernelspecs").text, "hidden")
+
+
+@row("an id that a path, a header or a log could not have as it is")
+def _(case):
+    before = [k["id"] for k in case.http.get("/api/kernels").json()]
+    for kernel_id in ("a\r\nX: y", "a b", "../x", "x" * 41, '"', "é"):
+        answer = case.http.post("/api/kernels", json={"kernel_id": kernel_id})
+        same(answer.status_code, 400, kernel_id)
+    same([k["id"] for k in case.http.get("/api/kernels").json()], before)
+
+
+@row("a kernel starts in the folder of its path, with its variables, and an agent's cells are seen",
+     listen="jupyter@127.0.0.1:0", more=["--listen", "127.0.0.1:0"])
+def _(case):
+    root = channels_cwd(case, "")
+    os.makedirs(root + "/sub", exist_ok=True)
+    same(channels_cwd(case, "sub/n.ipynb"), root + "/sub")
+    same(channels_cwd(case, "../../.."), root)
+    kernel = start(case)
+    channels = Channels(case, kernel)
+    case.http.post(case.native() + "/events", json={"action": "cell", "args": {"code": "print('agent')", "kernel": kernel}})
+    has(text(channels.until(lambda m: m["msg_type"] == "stream")), "agent")
+    channels.close()
+
+
+@row("a session's kernel has its variables, and ends with it")
+def _(case):
     session = case.http.post("/api/sessions", json={"path": "n.ipynb", "type": "notebook", "name": "n.ipynb",
                                                     "kernel": {"name": ""}})
     same(session.status_code, 201, session.text)
-    kernel = start(case, env={"KERNEL_X": "given"}, path="../../..")
+    kernel = start(case, env={"KERNEL_X": "given"})
     channels = Channels(case, kernel)
     same(text(channels.run("import os; print(os.environ['KERNEL_X'])")), "given\n")
     before = len(case.http.get("/api/kernels").json())

@@ -100,7 +100,7 @@ static void on_room(struct ws *w)
         kernel_listener_hold(&p->ear, false);
 }
 
-/* Appends a message of ours; parent: a header, or empty. */
+/* Appends a message that od makes, after the one with the header parent, or none. */
 static void put_message(struct buf *out, const char *channel, const char *type,
                         struct str parent, struct json *take_content)
 {
@@ -258,19 +258,6 @@ static void run_free(struct nb_run *x)
     free(x);
 }
 
-static void on_begun(struct cell_follower *f, int64_t count)
-{
-    (void)f;
-    (void)count;
-}
-
-static void on_said(struct cell_follower *f, struct str type, const struct json *content)
-{
-    (void)f;
-    (void)type;
-    (void)content;
-}
-
 /* The kernel has replied, unless it ended, or never got the cell. */
 static void on_ended(struct cell_follower *follower, const struct action_result *result)
 {
@@ -313,7 +300,7 @@ static void execute(struct nb_peer *p, const struct nb_message *m)
 {
     struct jupyter *f = p->f;
     struct err e = ERR_INIT;
-    struct json *q = request_of(m, &e), *args = json_object(), *code;
+    struct json *q = request_of(m, &e);
     struct kernel *k = kernel_lookup(f->en, str_of(p->kernel));
     struct str id = json_str(json_get(q, "header"), "msg_id", "");
     struct action *a = NULL;
@@ -323,35 +310,22 @@ static void execute(struct nb_peer *p, const struct nb_message *m)
         q = NULL;
     }
     if (q) {
-        struct json *message = json_object(), *content = json_get(q, "content");
-        struct action_order o = {.source = ACTION_SOURCE_JUPYTER,
-                                 .kind = &action_cell,
-                                 .session = str_of(p->kernel)};
-        code = json_take(content, "code");
+        struct json *args = json_object(), *content = json_get(q, "content");
+        struct json *code = json_take(content, "code");
         json_put_str(args, "code", json_str_value(code, ""));
         json_free(code);
-        json_put_z(args, "kernel", p->kernel);
         json_put_bool(args, "silent", json_bool(content, "silent", false));
         json_put_bool(args, "input", json_bool(content, "allow_stdin", true));
         json_put(args, "request", q);
-        json_put_z(message, "action", "cell");
-        if (action_check(&action_cell, args, &e) == 0) {
-            json_put(message, "args", args);
-            args = NULL;
-            a = action_open(f->en->actions, message, &o, &e);
-        } else
-            json_free(message);
+        a = nb_open_act(f, p->kernel, &action_cell, args, &e);
     }
-    json_free(args);
     if (!a) {
         refuse(p, "shell", m->header, "RequestError", e.text);
         return;
     }
     struct nb_run *x = xnew(struct nb_run);
     *x = (struct nb_run){
-        .f = f,
-        .header = BUF_INIT(64 << 10),
-        .follower = {.begun = on_begun, .said = on_said, .ended = on_ended}};
+        .f = f, .header = BUF_INIT(64 << 10), .follower = {.ended = on_ended}};
     memcpy(x->kernel, p->kernel, sizeof(x->kernel));
     buf_adds(&x->header, m->header);
     list_init(&x->follower.node);

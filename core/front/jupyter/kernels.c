@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Kernels: those of the server, whoever started them. The name that od has for a kernel
- * is its id.
+/* All kernels of the server, also those that agents started: a kernel's name is its id.
  */
 #include "front/jupyter/own.h"
 
 #include "base/clock.h"
 #include "base/xalloc.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,14 +49,18 @@ struct kernel *nb_kernel_of(struct req *r)
 
 /* ---- actions ---- */
 
-static struct action *open_act(struct jupyter *f, const char *kernel,
-                               const struct action_kind *kind, struct json *take_args,
-                               struct err *e)
+struct action *nb_open_act(struct jupyter *f, const char *kernel,
+                           const struct action_kind *kind, struct json *take_args,
+                           struct err *e)
 {
-    struct json *message = json_object();
     struct action_order o = {
         .source = ACTION_SOURCE_JUPYTER, .kind = kind, .session = str_of(kernel)};
     json_put_z(take_args, "kernel", kernel);
+    if (action_check(kind, take_args, e) < 0) {
+        json_free(take_args);
+        return NULL;
+    }
+    struct json *message = json_object();
     json_put_z(message, "action", kind->name);
     json_put(message, "args", take_args);
     return action_open(f->en->actions, message, &o, e);
@@ -66,7 +69,7 @@ static struct action *open_act(struct jupyter *f, const char *kernel,
 int nb_act(struct jupyter *f, const char *kernel, const struct action_kind *kind,
            struct err *e)
 {
-    struct action *a = open_act(f, kernel, kind, json_object(), e);
+    struct action *a = nb_open_act(f, kernel, kind, json_object(), e);
     if (!a)
         return -1;
     action_go(a);
@@ -79,19 +82,6 @@ static void start_free(struct start *s)
     if (s->session)
         nb_session_free(s->session);
     free(s);
-}
-
-static void on_begun(struct cell_follower *f, int64_t count)
-{
-    (void)f;
-    (void)count;
-}
-
-static void on_said(struct cell_follower *f, struct str type, const struct json *content)
-{
-    (void)f;
-    (void)type;
-    (void)content;
 }
 
 static void answer(struct start *s, const struct kernel *k)
@@ -140,17 +130,16 @@ static void wait_for(struct req *r, const char *kernel, struct json *take_args,
     struct jupyter *f = req_arg(r);
     struct err e = ERR_INIT;
     struct start *s = xnew(struct start);
-    *s = (struct start){
-        .f = f,
-        .r = r,
-        .session = session,
-        .status = status,
-        .follower = {.begun = on_begun, .said = on_said, .ended = on_ended}};
+    *s = (struct start){.f = f,
+                        .r = r,
+                        .session = session,
+                        .status = status,
+                        .follower = {.ended = on_ended}};
     list_init(&s->follower.node);
     snprintf(s->kernel, sizeof(s->kernel), "%s", kernel);
     json_put_z(take_args, "code", "");
     json_put_bool(take_args, "silent", true);
-    struct action *a = open_act(f, kernel, &action_cell, take_args, &e);
+    struct action *a = nb_open_act(f, kernel, &action_cell, take_args, &e);
     if (!a) {
         start_free(s);
         nb_fail(r, err_words(e.code)->http, e.text);
@@ -169,7 +158,6 @@ static void put_folder(const struct jupyter *f, struct str path, struct buf *out
     const char *root = sandbox_cwd(f->en->sandbox, STR("main"));
     struct stat st;
     buf_addz(out, root);
-    size_t least = out->n;
     for (struct str rest = path, one; rest.n;) {
         one = str_cut(&rest, '/');
         if (str_eq(one, STR("..")) || str_chr(one, 0) >= 0)
@@ -184,8 +172,15 @@ static void put_folder(const struct jupyter *f, struct str path, struct buf *out
             break;
         }
     }
-    ASSERT(out->n >= least);
-    (void)least;
+}
+
+/* Is it one that a path, a header and a log can have as it is? */
+static bool is_id(struct str id)
+{
+    bool ok = id.n > 0 && id.n <= COMPANION_NAME && id.p[0] != '.';
+    for (size_t i = 0; i < id.n; i++)
+        ok = ok && (isalnum((unsigned char)id.p[i]) || memchr("-_.", id.p[i], 3));
+    return ok;
 }
 
 void nb_start(struct req *r, const struct json *q, struct str path, struct nb_session *s)
@@ -198,8 +193,11 @@ void nb_start(struct req *r, const struct json *q, struct str path, struct nb_se
     nb_uuid(id);
     if (nb_spec_name(f, json_str(q, "name", ""), &spec, &e) < 0) {
         nb_fail(r, 404, e.text);
-    } else if (given.n > COMPANION_NAME || str_chr(given, '/') >= 0) {
-        nb_failf(r, 400, "kernel_id has at most %d bytes and no slash", COMPANION_NAME);
+    } else if (given.n && !is_id(given)) {
+        nb_failf(r, 400,
+                 "kernel_id must have at most %d letters, digits, dashes, dots and "
+                 "underscores",
+                 COMPANION_NAME);
     } else if (given.n && kernel_lookup(f->en, given)) {
         nb_failf(r, 409, "Kernel exists already: %.*s", STR_ARG(given));
     } else {
@@ -256,11 +254,13 @@ static void act(struct req *r, const struct action_kind *kind)
     struct jupyter *f = req_arg(r);
     const struct kernel *k = nb_kernel_of(r);
     struct err e = ERR_INIT;
+    char name[COMPANION_NAME + 1];
     if (!k)
         return;
-    if (kind == &action_close_kernel)
-        nb_sessions_forget(f, kernel_name(k));
-    if (nb_act(f, kernel_name(k), kind, &e) < 0)
+    memcpy(name, kernel_name(k), sizeof(name));
+    if (nb_act(f, name, kind, &e) == 0 && kind == &action_close_kernel)
+        nb_sessions_forget(f, name);
+    if (e.code)
         nb_fail(r, err_words(e.code)->http, e.text);
     else
         req_answer(r, 204, NULL, STR(""));

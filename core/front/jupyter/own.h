@@ -87,6 +87,13 @@ int nb_spec_name(const struct jupyter *f, struct str name, struct buf *out,
 struct json *nb_kernel_json(const struct kernel *k);
 /* Returns the kernel that r names; NULL after answering 404. */
 struct kernel *nb_kernel_of(struct req *r);
+/*
+ * Opens an action of this kind on a kernel, for action_go. Takes the arguments, to which
+ * it adds the kernel. Returns NULL and sets *e if they are refused.
+ */
+struct action *nb_open_act(struct jupyter *f, const char *kernel,
+                           const struct action_kind *kind, struct json *take_args,
+                           struct err *e);
 /* Does an action of this kind on a kernel. Returns -1 and sets *e. */
 int nb_act(struct jupyter *f, const char *kernel, const struct action_kind *kind,
            struct err *e);

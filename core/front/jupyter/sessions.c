@@ -130,11 +130,10 @@ static void post(struct req *r, const struct json *q)
         nb_fail(r, 400, "Missing field in JSON data: type");
     } else if (s) {
         created(r, s);
-    } else if (path.n > PATH_MAX || count(f) >= SESSIONS_MAX) {
-        nb_failf(r, 429,
-                 "There are %d sessions already: delete one, or its path is too "
-                 "long",
-                 SESSIONS_MAX);
+    } else if (path.n > PATH_MAX) {
+        nb_failf(r, 400, "The path has more than %d bytes", PATH_MAX);
+    } else if (count(f) >= SESSIONS_MAX) {
+        nb_failf(r, 429, "There are %d sessions already: delete one", SESSIONS_MAX);
     } else if (id.n && !kernel_lookup(f->en, id)) {
         nb_failf(r, 404, "Kernel does not exist: %.*s", (int)(id.n < 80 ? id.n : 80),
                  id.p);
@@ -229,9 +228,10 @@ void nb_delete_session(struct req *r)
     if (!s)
         return;
     memcpy(kernel, s->kernel, sizeof(kernel));
-    nb_sessions_forget(f, kernel);
-    if (nb_act(f, kernel, &action_close_kernel, &e) < 0)
+    if (nb_act(f, kernel, &action_close_kernel, &e) < 0) {
         nb_fail(r, err_words(e.code)->http, e.text);
-    else
-        req_answer(r, 204, NULL, STR(""));
+        return;
+    }
+    nb_sessions_forget(f, kernel);
+    req_answer(r, 204, NULL, STR(""));
 }

@@ -14,6 +14,9 @@
 
 enum { SPEC_MAX = 256 << 10 };
 
+/* A link in the folder, which an agent may have made, could lead to any file. */
+#define OPEN_SPEC (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+
 static void find(const struct jupyter *f, struct kernel_list *l)
 {
     kernel_find(l, f->en->env, sandbox_cwd(f->en->sandbox, STR("main")));
@@ -37,7 +40,7 @@ static struct json *read_spec(const struct kernel_spec *s)
     struct buf text = BUF_INIT(SPEC_MAX);
     struct err e = ERR_INIT;
     snprintf(path, sizeof(path), "%s/kernel.json", s->where);
-    int fd = s->embedded ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = s->embedded ? -1 : open(path, OPEN_SPEC);
     char *room = fd < 0 ? NULL : buf_reserve(&text, SPEC_MAX - 1);
     ssize_t n = room ? read(fd, room, SPEC_MAX - 1) : -1;
     buf_commit(&text, n > 0 ? (size_t)n : 0);
@@ -52,7 +55,13 @@ static struct json *read_spec(const struct kernel_spec *s)
     return j;
 }
 
-/* The files that clients show: logo-*, kernel.js, kernel.css. */
+/* The files that clients show. */
+static bool is_resource(const char *name)
+{
+    return strncmp(name, "logo-", 5) == 0 || strcmp(name, "kernel.js") == 0 ||
+           strcmp(name, "kernel.css") == 0;
+}
+
 static struct json *resources(const struct jupyter *f, const struct kernel_spec *s)
 {
     struct json *j = json_object();
@@ -60,13 +69,12 @@ static struct json *resources(const struct jupyter *f, const struct kernel_spec 
     struct dirent *one;
     while (d && (one = readdir(d))) {
         const char *name = one->d_name;
-        bool logo = strncmp(name, "logo-", 5) == 0;
-        if (!logo && strcmp(name, "kernel.js") != 0 && strcmp(name, "kernel.css") != 0)
+        if (!is_resource(name))
             continue;
         struct buf at = BUF_INIT(PATH_MAX), key = BUF_INIT(256);
         buf_addf(&at, "%s/kernelspecs/%s/%s", f->base, s->name, name);
-        const char *dot = strrchr(name, '.');
-        buf_add(&key, name, logo && dot ? (size_t)(dot - name) : strlen(name));
+        const char *dot = name[0] == 'l' ? strrchr(name, '.') : NULL;
+        buf_add(&key, name, dot ? (size_t)(dot - name) : strlen(name));
         json_put_str(j, buf_z(&key), buf_str(&at));
         buf_release(&at);
         buf_release(&key);
@@ -164,19 +172,19 @@ void nb_get_spec_file(struct req *r)
     struct jupyter *f = req_arg(r);
     struct str file = req_param(r, "file");
     struct kernel_list l;
-    char path[PATH_MAX] = "";
+    char path[PATH_MAX] = "", name[NAME_MAX + 1];
     struct stat st;
     find(f, &l);
     const struct kernel_spec *s = named(r, &l);
-    bool plain = str_chr(file, '/') < 0 && str_chr(file, 0) < 0 && file.n &&
-                 file.p[0] != '.';
-    if (s && plain && !s->embedded)
-        snprintf(path, sizeof(path), "%s/%.*s", s->where, STR_ARG(file));
+    bool known = str_chr(file, '/') < 0 && str_chr(file, 0) < 0 &&
+                 buf_fill(name, sizeof(name), "%.*s", STR_ARG(file)) && is_resource(name);
+    if (s && known && !s->embedded)
+        snprintf(path, sizeof(path), "%s/%s", s->where, name);
     bool found = s != NULL;
     kernel_list_release(&l);
     if (!found)
         return;
-    int fd = path[0] ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    int fd = path[0] ? open(path, OPEN_SPEC) : -1;
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         req_answer_file(r, fd, type_of(file));
         return;
