@@ -114,10 +114,10 @@ __od_G() {
     [[ $__od_t != 255 || -t 255 ]] || __od_t=$__od_y __od_C=${__od_C%255*}$__od_y$'\n'
 #?
 }
-# At a prompt nobody is to read, PS1 is empty.
+# PS1 is empty at a prompt that is not for a person.
 __od_U() {
     # By printf -v, as a failed assignment would end the function's callers, too.
-    [[ $__od_v ]] || { __od_u=$PS1; \builtin printf -v PS1 '' 2>&- || __od_v=r;}
+    [[ $__od_v ]] || { __od_u=$PS1; \builtin printf -v PS1 '' 2>/dev/null || __od_v=r;}
 }
 # End: the record, the mark, then input is dropped until the acknowledgement. $2 is set
 # where m is evaluated next, so that the shell can be held: not every tenth time, as each
@@ -131,7 +131,7 @@ __od_e() {
     *) \builtin return;;
     esac
     \builtin printf "E\000$__od_n\000$1\000$-$__od_g\000%.4096s\000${!-}\000%.4096s\000" "${PWD-}" "${PATH-}" >>"$__od_d/r"
-    # Without a mark nobody acknowledges.
+    # There is no acknowledgement without the mark.
     \builtin printf "$__od_K;E;$__od_n;$1\a" >&"$__od_t" || \return 0
     __od_s=$1 __od_f=1 __od_r= __od_l=
     case ${PS1-} in ?*) __od_U;; esac
