@@ -39,14 +39,20 @@ static int problem(struct restore_work *w, struct str name, const char *why)
     return 0;
 }
 
+/* Is the reason not one file's own? */
+static bool ends_all(int why)
+{
+    return why == ENOSPC || why == EDQUOT || why == EIO || why == ENOMEM ||
+           why == EMFILE || why == ENFILE || why == EROFS;
+}
+
 /* Returns 0, and the restore goes on; or -1 if the reason is not this file's own. */
 static int failed(struct restore_work *w, struct str name, const char *what,
                   struct err *e)
 {
     int why = errno;
     char text[128];
-    if (why == ENOSPC || why == EDQUOT || why == EIO || why == ENOMEM || why == EMFILE ||
-        why == ENFILE || why == EROFS) {
+    if (ends_all(why)) {
         w->fatal = why;
         return err_sys(e, why, "cannot restore %.300s (%s)",
                        buf_z(&w->l.path)[0] ? buf_z(&w->l.path) : "the folder", what);
@@ -69,6 +75,13 @@ static bool is_as_read(struct restore_work *w, const char *z, const struct file_
            st.x.ino == x->ino && st.x.size == x->size &&
            ((moment_eq(st.x.mtime, x->mtime) && moment_eq(st.x.ctime, x->ctime)) ||
             map_get(&w->touched, str_n(key, sizeof(key))));
+}
+
+/* Is there surely nothing of this name? */
+static bool is_missing(struct restore_work *w, const char *z)
+{
+    return faccessat(levels_fd(&w->l), z, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+           errno == ENOENT;
 }
 
 /* The times of a file change with another name of it, too. */
@@ -150,9 +163,7 @@ static int remove_entry(struct restore_work *w, const struct file_node *x, struc
     if (gap_is_empty(x->gap))
         return problem(w, x->name, "it could not be kept, and was left alone");
     if (!is_as_read(w, z, x))
-        return faccessat(levels_fd(&w->l), z, F_OK, AT_SYMLINK_NOFOLLOW) < 0
-                   ? 0
-                   : problem(w, x->name, changed);
+        return is_missing(w, z) ? 0 : problem(w, x->name, changed);
     tell_gone(w, x);
     touch_entry(w, x);
     if (unlinkat(levels_fd(&w->l), z, 0) < 0 && errno != ENOENT)
@@ -245,8 +256,7 @@ static int make_special(struct restore_work *w, const struct file_node *y, struc
         if (rc == 0)
             rc = meta_set_link(w->stage, part, y, ALL, &what);
     } else {
-        rc = mknodat(w->stage, part, kinds[y->type] | 0600, (dev_t)y->device);
-        if (rc == 0)
+        if (mknodat(w->stage, part, kinds[y->type] | 0600, (dev_t)y->device) == 0)
             fd = openat(w->stage, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0)
             rc = meta_set(fd, y, ALL, &what);
@@ -269,28 +279,44 @@ static int open_parent(int root, struct str path, struct str *name)
         *name = str_cut(&path, '/');
         if (path.n == 0 || at < 0)
             return at;
-        int next = z_of(*name, z) ? scan_folder(at, z) : -1;
+        int next = z_of(*name, z) ? scan_folder(at, z) : (errno = ENAMETOOLONG, -1);
+        int why = errno;
         close(at);
         at = next;
+        errno = why;
     }
 }
 
-/* Makes another name of the group's file as the part. Returns 1, or 0: it cannot be. */
-static int make_name(struct restore_work *w, const struct links_group *g)
+/* Links the group's file as the part. Returns 0; or -1 with errno. */
+static int link_part(struct restore_work *w, const struct links_group *g)
 {
     struct str name;
     struct scan_stat st;
     char z[NAME];
     int at = open_parent(w->r->root, str_of(g->path), &name);
-    int rc = at >= 0 && z_of(name, z) ? linkat(at, z, w->stage, part, 0) : -1;
+    if (at < 0)
+        return -1;
     touch(w, g->kept_dev, g->kept_ino);
-    if (at >= 0)
-        close(at);
-    if (rc == 0 && scan_stat(w->stage, part, &st) == 0 && st.x.ino == g->kept_ino)
+    int rc = z_of(name, z) ? linkat(at, z, w->stage, part, 0) : (errno = ENOENT, -1);
+    if (rc == 0 && (rc = scan_stat(w->stage, part, &st)) == 0 && st.x.ino != g->kept_ino)
+        rc = (errno = ESTALE, -1);
+    int why = errno;
+    close(at);
+    errno = why;
+    return rc;
+}
+
+/* Makes another name of the group's file as the part. Returns 1; 0 if it cannot be, which
+ * is a problem: the file becomes one of its own; or -1 and sets *e. */
+static int make_name(struct restore_work *w, const struct links_group *g,
+                     const struct file_node *y, struct err *e)
+{
+    if (link_part(w, g) == 0)
         return 1;
-    if (rc == 0)
-        unlinkat(w->stage, part, 0);
-    return 0;
+    int why = errno;
+    unlinkat(w->stage, part, 0);
+    errno = why;
+    return failed(w, y->name, "cannot be another name of its file, and is a copy", e);
 }
 
 /* Moves the part to its place: over x, or where nothing is. */
@@ -305,7 +331,7 @@ static int move_part(struct restore_work *w, const struct file_node *x,
     } else {
         rc = (int)syscall(SYS_renameat2, w->stage, part, at, z, NOREPLACE);
         if (rc < 0 && (errno == EINVAL || errno == ENOSYS || errno == EPERM) &&
-            faccessat(at, z, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+            is_missing(w, z))
             rc = renameat(w->stage, part, at, z);
     }
     if (rc < 0 && errno == EEXIST)
@@ -318,6 +344,21 @@ static int move_part(struct restore_work *w, const struct file_node *x,
     w->r->made += !x;
     w->r->replaced += !!x;
     return 1;
+}
+
+/* Remembers the file that the group's next names are linked to. */
+static int keep_name(struct restore_work *w, struct links_group *g,
+                     const struct file_node *y, const char *z, struct err *e)
+{
+    struct scan_stat st;
+    if (scan_stat(levels_fd(&w->l), z, &st) < 0)
+        return failed(w, y->name, "cannot be read again", e);
+    struct str path = levels_name(&w->l, y->name);
+    g->path = xstrndup(path.p, path.n);
+    levels_unname(&w->l, y->name);
+    g->kept_dev = st.x.dev;
+    g->kept_ino = st.x.ino;
+    return 0;
 }
 
 /* Makes what is no folder, over x if that is not NULL. */
@@ -336,21 +377,15 @@ static int make_entry(struct restore_work *w, const struct file_node *x,
     if (y->gap == GAP_CHANGING)
         problem(w, y->name, "it was being written when the checkpoint read it");
     if (g && g->path)
-        rc = make_name(w, g);
+        rc = make_name(w, g, y, e);
     if (rc == 0)
         rc = y->type == ENTRY_FILE ? make_file(w, y, e) : make_special(w, y, e);
     if (rc > 0)
         rc = move_part(w, x, y, z, e);
     if (rc <= 0 || g)
         unlinkat(w->stage, part, 0);
-    struct scan_stat st;
-    if (rc > 0 && g && !g->path && scan_stat(levels_fd(&w->l), z, &st) == 0) {
-        struct str path = levels_name(&w->l, y->name);
-        g->path = xstrndup(path.p, path.n);
-        levels_unname(&w->l, y->name);
-        g->kept_dev = st.x.dev;
-        g->kept_ino = st.x.ino;
-    }
+    if (rc > 0 && g && !g->path)
+        rc = keep_name(w, g, y, z, e);
     return rc < 0 ? -1 : 0;
 }
 
