@@ -86,6 +86,8 @@ static int take_header(struct cast_reader *r, struct err *e)
     int64_t version = json ? jsontext_int(jsontext_get(line, STR("version")), 0) : 0;
     if (version < 1 || version > 3)
         return err_set(e, ERR_INVALID, "only asciicast v1, v2 and v3 can be opened");
+    if (version > 1 && str_chr(line, '\n') >= 0)
+        return err_set(e, ERR_INVALID, "its header is more than the first line");
     if (version == 1) {
         struct str events = member(line, "stdout", '[');
         if (events.n == 0)

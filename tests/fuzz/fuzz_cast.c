@@ -40,6 +40,11 @@ static int read_all(struct str text, size_t piece, enum cast_format format,
         }
     }
     BUG_ON(n < 0 && !*e.text);
+    if (n == 0 && !begun && format) { /* a header without events */
+        begun = true;
+        cast_begin(&w, format, r.header.cols, r.header.rows);
+        cast_put_header(out, format, &r.header);
+    }
     if (format && begun)
         cast_end(&w, out, r.us);
     if (format)
