@@ -69,6 +69,14 @@ page.url = path => new URL('../' + path, location.href).href;
 
 page.socket = (path, protocol) => new WebSocket(page.url(path).replace(/^http/, 'ws'), protocol);
 
+// A socket that is closed before it is open is an error in the browser's console.
+page.hangUp = (socket, code = 1000) => {
+    if (socket.readyState === WebSocket.CONNECTING)
+        socket.onopen = () => socket.close(code);
+    else
+        socket.close(code);
+};
+
 page.ask = async (method, path, json, signal) => {
     const answer = await fetch(page.url(path), {
         method,

@@ -230,7 +230,8 @@ function screenPanel(page) {
         clearTimeout(timer);
         const old = link;
         forget();
-        old?.close(code);
+        if (old)
+            page.hangUp(old, code);
     }
 
     function connect() {

@@ -279,7 +279,8 @@ function terminalPanel(page) {
         if (me)
             page.state({ session: at, state: 'unseen' });
         link = me = past = null;
-        old?.close();
+        if (old)
+            page.hangUp(old);
     }
 
     function connect() {
