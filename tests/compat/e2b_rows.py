@@ -564,6 +564,26 @@ def _():
     same(open(one, "rb").read(), b"yes")
 
 
+@row("a form that is wrong at its end leaves the files before it")
+def _():
+    kept = FOLDER + "/form/one"
+    body = form(("file", kept, b"1"), ("file", kept, b"2"))
+    half = body.index(b'--b0', 4) + 6
+    c = http.client.HTTPConnection(ADDRESS, timeout=60)
+    c.putrequest("POST", "/files")
+    for name, value in (("X-Access-Token", TOKEN), ("Content-Length", str(len(body))),
+                        ("Content-Type", "multipart/form-data; boundary=b0")):
+        c.putheader(name, value)
+    c.endheaders(body[:half])
+    for _ in range(5):  # the first file has the time to come to its place
+        ask("POST", "/files?path=" + FOLDER + "/form/beside", form(("file", None, b"x")),
+            Content_Type="multipart/form-data; boundary=b0")
+    c.send(body[half:])
+    same(c.getresponse().status, 400)
+    c.close()
+    same(open(kept, "rb").read(), b"yes")
+
+
 def compose(**body):
     status, _, got = ask("POST", "/files/compose", json.dumps(body), Content_Type="application/json")
     return status, json.loads(got)

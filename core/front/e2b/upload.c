@@ -28,6 +28,7 @@ struct e2b_part {
     struct list node; /* in its upload's parts, in their order */
     struct e2b_upload *u;
     struct fileact *helper; /* NULL: it has ended */
+    bool over;              /* its input was ended */
     struct buf path;        /* owned */
     struct buf result;      /* owned: the helper's result, a JSON object */
 };
@@ -245,11 +246,17 @@ static int begin_part(struct e2b_upload *u, struct str path, struct err *e)
     return rc;
 }
 
-static void end_part(struct e2b_upload *u)
+/* Files whose bytes are all there come to their places. */
+static void end_parts(struct e2b_upload *u)
 {
-    if (u->part && u->part->helper)
-        fileact_end_input(u->part->helper);
+    struct list *it, *tmp;
     u->part = NULL;
+    list_each (it, tmp, &u->parts) {
+        struct e2b_part *x = list_entry(it, struct e2b_part, node);
+        if (x->helper && !x->over)
+            fileact_end_input(x->helper);
+        x->over = true;
+    }
 }
 
 /* ---- the parts of a form ---- */
@@ -285,9 +292,14 @@ static int on_part_data(void *arg, struct str bytes)
     return 0;
 }
 
+/* No file comes to its place before the whole form is known to be right, as long as there
+ * are helpers to wait with. */
 static int on_part_end(void *arg)
 {
-    end_part(arg);
+    struct e2b_upload *u = arg;
+    u->part = NULL;
+    if (u->helpers >= HELPERS_MAX)
+        end_parts(u);
     return 0;
 }
 
@@ -346,7 +358,7 @@ static void on_body_end(struct req *r, void *owner)
     if (u->form && !u->e.code)
         multipart_finish(u->form, &u->e);
     if (!u->e.code)
-        end_part(u);
+        end_parts(u);
     maybe_answer(u);
 }
 
