@@ -531,6 +531,15 @@ static int set_files(struct browser *b, struct str session, int64_t node,
     return rc;
 }
 
+/* Waits until the page has done what came before. */
+static void ask_page(struct browser *b, struct str session)
+{
+    struct err e = ERR_INIT;
+    struct json *p = json_object();
+    json_put_z(p, "expression", "0");
+    json_free(browser_ask(b, session, "Runtime.evaluate", p, &e));
+}
+
 static void intercept_choosers(struct browser *b, struct str session, bool on)
 {
     struct json *p = json_object();
@@ -552,6 +561,8 @@ static int use_chooser(struct browser *b, struct str session, int clicked,
     snprintf(in, sizeof(in), "%.*s", STR_ARG(session));
     while (clicked == 0 && !b->chooser.node && cdp_turn(&b->cdp, end) > 0)
         ;
+    if (clicked == 0 && !b->chooser.node)
+        ask_page(b, str_of(in)); /* a slow page answers after what the click did */
     int64_t node = b->chooser.node;
     bool many = b->chooser.many;
     intercept_choosers(b, str_of(in), false);
