@@ -57,7 +57,8 @@ def check(fact, *about):
 def until(fact, *about, limit=LIMIT):
     end = time.monotonic() + limit
     while not fact():
-        check(time.monotonic() < end, *[one() if callable(one) else one for one in about])
+        if time.monotonic() > end:
+            check(False, *[one() if callable(one) else one for one in about])
         time.sleep(0.01)
 
 
@@ -100,8 +101,10 @@ class Server:
         self.ctl = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.ctl.bind(f"{self.dir}/me")
         self.ctl.settimeout(LIMIT)
-        until(lambda: os.path.exists(f"{self.dir}/http"), "the server does not start", self.said,
-              self.waits)
+        until(lambda: os.path.exists(f"{self.dir}/http") or self.process.poll() is not None,
+              "the server does not start", self.said, self.waits)
+        check(self.process.returncode is None,
+              f"the server ends at its start, with {self.process.returncode}", self.said())
         self.ctl.connect(f"{self.dir}/ctl")
         self.keeper = self.child(self.process.pid, "od-keeper")
         same(self, self.run("main", "v=kept"), "")

@@ -120,11 +120,13 @@ static int install(void)
  */
 static pid_t start(char **argv, int *listener)
 {
-    int *fd = mmap(NULL, sizeof(*fd), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+    int *fd = mmap(NULL, 2 * sizeof(*fd), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                    -1, 0);
     if (fd == MAP_FAILED)
         fail("map memory");
+    int *why = fd + 1; /* errno of a failed exec: what is written would wait for us */
     *fd = -1;
+    *why = 0;
     int flags = CLONE_FILES | CLONE_VFORK | SIGCHLD;
     pid_t pid = (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
     if (pid == 0) {
@@ -132,10 +134,14 @@ static pid_t start(char **argv, int *listener)
         *fd = install();
         if (*fd >= 0)
             execv(argv[0], argv);
+        *why = errno;
         _exit(126);
     }
     if (pid < 0 || *fd < 0)
         fail("start under a filter");
+    errno = *why;
+    if (errno)
+        fail("run the program");
     *listener = *fd;
     return pid;
 }
@@ -257,5 +263,7 @@ int main(int argc, char **argv)
             notified(listener, q, a, &sizes);
     }
     waitpid(pid, &status, 0);
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "fault: %s ended by signal %d\n", argv[2], WTERMSIG(status));
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
