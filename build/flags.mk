@@ -47,10 +47,15 @@ FAST := $(addprefix action/,actions group line log order) archive/ \
     $(addprefix kernel/host/,jmsg zmtp) net/tls_gcm search/walk \
     $(addprefix term/,act line row text) $(addprefix text/,automaton diff glob pattern) \
     $(addprefix webpage/web,body text)
-OPT = $(if $(filter $(FAST:%=core/%%),$*),-O2,-Os)
+# The others have -Oz where the compiler knows it (gcc 12), which saves 33 KB of -Os.
+CC_TAKES = $(if $(shell $(CC) $1 -E -x c /dev/null >/dev/null 2>&1 && echo yes),$1,$2)
+SMALLEST := $(call CC_TAKES,-Oz,-Os)
+OPT = $(if $(filter $(FAST:%=core/%%),$*),-O2,$(SMALLEST))
+# Large objects are aligned to 32 bytes by default, which is for vectors. Saves 12 KB.
+PACK_DATA_x86_64 := $(call CC_TAKES,-malign-data=abi)
 
 ifeq ($(MODE),release)
-  SHOWN = $(OPT) -fPIE $(COMMON) $(HARDEN) $(HARDEN_$(ARCH)) $(SECTIONS) $(SMALL)
+  SHOWN = $(OPT) -fPIE $(COMMON) $(HARDEN) $(HARDEN_$(ARCH)) $(SECTIONS) $(SMALL) $(PACK_DATA_$(ARCH))
   CFLAGS = $(GCC_SPECS) $(SHOWN) -g $(WARN)
   LDFLAGS = $(LINK) $(PACK_$(ARCH))
   DEP_CFLAGS = $(GCC_SPECS) $(SHOWN)
