@@ -320,10 +320,11 @@ static void look_later(struct session *s)
                 INTERRUPT_MS << s->input.sigint.looks, on_interrupt);
 }
 
-void session_interrupted(struct session *s, pid_t group)
+void session_interrupts(struct session *s, pid_t group)
 {
     s->input.sigint.seq = s->cmd.seq;
     s->input.sigint.group = group;
+    s->input.sigint.early = procfs_same_file(group, s->proc.r.pid);
     s->input.sigint.looks = 0;
     look_later(s);
 }
@@ -331,28 +332,35 @@ void session_interrupted(struct session *s, pid_t group)
 static void interrupt(struct session *s)
 {
     pid_t group = session_in_front(s);
+    session_interrupts(s, group);
     session_signal_group(s, group, SIGINT);
-    session_interrupted(s, group);
 }
 
 /*
  * A shell ignores a SIGINT that it gets between two programs of a command, and a child
  * that it forked loses one that comes before its program starts. Then the next one is
- * sent. Who catches or ignores SIGINT gets one.
+ * sent. A program gets one, even if it takes back its handler then.
  */
 static void look_after_interrupt(struct session *s)
 {
     pid_t shell = s->proc.r.pid, was = s->input.sigint.group, now = session_in_front(s);
-    if (s->input.sigint.seq != s->cmd.seq || ++s->input.sigint.looks == INTERRUPT_LOOKS)
+    unsigned looks = ++s->input.sigint.looks;
+    if (s->input.sigint.seq != s->cmd.seq ||
+        looks >= (now == shell ? INTERRUPT_LOOKS : INTERRUPT_LOOKS_CHILD))
         return;
-    enum procfs_fate fate = procfs_fate(now, SIGINT);
-    if (now != shell && (was == shell || (was == now && fate == FATE_LOST))) {
-        session_signal_group(s, now, SIGINT);
-        s->input.sigint.group = now;
-        look_later(s);
-    } else if (now == was && (fate == FATE_PENDING || procfs_same_file(now, shell))) {
-        look_later(s); /* it is not in its program yet */
+    bool same = procfs_same_file(now, shell), next = now != shell && was == shell;
+    if (now != shell && was == now && s->input.sigint.early) {
+        enum procfs_fate fate = procfs_fate(now, SIGINT);
+        next = fate != FATE_PENDING && (fate == FATE_LOST || !same);
+        same = same || fate == FATE_PENDING;
     }
+    if (next) {
+        s->input.sigint.early = same;
+        s->input.sigint.group = now;
+        session_signal_group(s, now, SIGINT);
+    }
+    if (same && (next || now == was))
+        look_later(s); /* it is not in its program yet */
 }
 
 static void on_interrupt(struct timer *t)

@@ -244,10 +244,10 @@ int session_signal_tree(struct session *s, int sig, struct err *e)
                                .to = procfs_ticks(0) + 1, /* not the next command */
                                .group = group != s->proc.r.pid ? group : 0};
     memcpy(q.tag, s->sh.tag, sizeof(s->sh.tag));
+    if (sig == SIGINT)
+        session_interrupts(s, q.group ? q.group : s->proc.r.pid);
     session_signal_group(s, s->proc.r.pid, SIGINT);
     hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
-    if (sig == SIGINT)
-        session_interrupted(s, q.group ? q.group : s->proc.r.pid);
     engine_touch(s->en);
     return 0;
 }

@@ -29,6 +29,7 @@ enum {
     PROMPT_WAIT_MS = 200,    /* for what the shell says it dropped */
     INTERRUPT_MS = 20, /* for the shell to put a program that it starts in front */
     INTERRUPT_LOOKS = 6, /* after a SIGINT, each twice as late as the one before */
+    INTERRUPT_LOOKS_CHILD = 12, /* at a child that has not started its program */
     STORED_PARTS = 16, /* the state is stored after each such part of a spool */
     RECORDS_MAX = 48 << 10,  /* bytes of the file r; then it is emptied when idle */
     RECORDS_MORE = 16 << 10, /* reserved for records that come before that */
@@ -233,6 +234,7 @@ struct session_input {
     struct {
         uint64_t seq;   /* of the command that got it; 0: none is looked after */
         pid_t group;    /* that it was sent to */
+        bool early;     /* whose program had not started then */
         unsigned looks; /* since then */
     } sigint;
 };
@@ -451,9 +453,9 @@ void session_forget_feed(struct session *s);
 void session_input_begins(struct session *s); /* for the command that is typed now */
 /* The command began: types the input that came for it before. */
 void session_feed_early(struct session *s);
-/* The group, that of the program in front or the shell, was sent SIGINT: looks soon
+/* The group, that of the program in front or the shell, gets SIGINT now: looks soon
  * whether it is lost, and sends another one then. */
-void session_interrupted(struct session *s, pid_t group);
+void session_interrupts(struct session *s, pid_t group);
 /* The command began: interrupts it soon, if that was asked for before. */
 void session_interrupt_early(struct session *s);
 
