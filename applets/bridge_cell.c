@@ -366,7 +366,12 @@ int bridge_status(const struct json *result, const struct bridge_cell *r)
 void bridge_tell_end(const struct bridge *o, const struct json *result)
 {
     struct str end = json_str(result, "end", "");
-    if (str_eq(end, STR("timeout")))
+    struct str why = json_str(result, "why", "");
+    bool late = str_eq(end, STR("timeout"));
+    if (late && why.n)
+        called_say("its %g seconds were over: %.*s\n", (double)o->timeout_ms / 1000,
+                   STR_ARG(why));
+    else if (late)
         called_say(o->question
                        ? "the kernel has not answered the question within %g seconds%s\n"
                        : "the cell was interrupted: its %g seconds were over%s\n",
@@ -374,8 +379,7 @@ void bridge_tell_end(const struct bridge *o, const struct json *result)
                    json_bool(result, "stuck", false)
                        ? "; it still did not end, so the kernel was restarted"
                        : "");
-    struct str why = json_str(result, "why", "");
-    if (why.n)
+    if (why.n && !late)
         called_say("%.*s\n", STR_ARG(why));
     const struct json *k = json_get(result, "kernel");
     if (k)

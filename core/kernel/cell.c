@@ -59,16 +59,27 @@ static void bury_cell(void *p)
     free(c);
 }
 
+bool cell_runs(const struct cell *c)
+{
+    return c->call.step == CALL_RUNNING || c->call.step == CALL_LATE;
+}
+
+static void set_about(const struct cell *c, struct cell_result *r)
+{
+    r->count = c->count;
+    r->leaves = c->leaves;
+    r->duration_ms = c->call.begun_ms ? clock_wall_ms() - c->call.begun_ms : 0;
+}
+
 static void cell_over(struct cell *c, struct cell_result *r)
 {
     struct kernel *k = c->k;
     struct record *rec = kernel_record_of(k, c->call.id);
     bool ran = c->call.step != CALL_WAITING && c->call.step != CALL_REPLAYED;
-    r->count = c->count;
-    r->leaves = c->leaves;
-    r->duration_ms = c->call.begun_ms ? clock_wall_ms() - c->call.begun_ms : 0;
+    set_about(c, r);
     ASSERT(!list_empty(&c->call.node)); /* on_done is called once */
     timer_stop(&c->call.limit);
+    timer_stop(&c->unwaited);
     gate_leave(&c->gate);
     task_cancel(&c->start);
     if (rec && ran && rec->to == 0) {
@@ -154,6 +165,68 @@ static void leave(struct cell *c)
     c->k->leaving = c->k->leaving ||
                     (c->call.step != CALL_REPLAYED && c->k->state == KERNEL_READY);
     note(c, "the kernel ended: " KERNEL_LEFT);
+}
+
+/* ---- it has not run, or does not end ---- */
+
+void cell_waits_for_start(struct cell *c)
+{
+    if (c->call.timeout_ms > 0 && !c->question && !timer_active(&c->call.limit))
+        timer_begin(c->k->host.en->loop, &c->call.limit, c->call.timeout_ms,
+                    cell_on_limit);
+}
+
+void cell_stop_waiting(struct cell *c)
+{
+    struct cell_result r = {.end = CELL_ERROR};
+    struct json *j = json_object(), *lines = json_array();
+    json_put_z(j, "ename", "KeyboardInterrupt");
+    json_put_z(j, "evalue", "");
+    json_push_str(lines, STR("KeyboardInterrupt: the kernel was still starting, and the "
+                             "cell has not run"));
+    json_put(j, "traceback", lines);
+    tell(c, STR("error"), j);
+    json_free(j);
+    cell_over(c, &r);
+}
+
+static int set_stuck(const struct cell *c, struct err *e)
+{
+    return err_set(e, ERR_BUSY,
+                   "the kernel %s does not respond to interrupts, and still runs its "
+                   "cell; a restart of the kernel ends that",
+                   c->k->host.name);
+}
+
+/* Answers its caller and those that wait; the cell blocks the kernel until it ends. */
+static void on_unwaited(struct timer *t)
+{
+    struct cell *c = container_of(t, struct cell, unwaited);
+    struct cell_result r = {.end = CELL_ERROR, .stuck = true};
+    struct list *it, *tmp;
+    const struct cell_events *ev = c->ev;
+    set_stuck(c, &r.err);
+    set_about(c, &r);
+    c->abandoned = true;
+    c->ev = NULL;
+    c->held = false;
+    line_reader_pump(&c->reader);
+    list_each (it, tmp, &c->k->host.calls) {
+        struct cell *next = cell_of(list_entry(it, struct companion_call, node));
+        if (next->call.step == CALL_WAITING)
+            cell_fail(next, CELL_FAILED, &r.err);
+    }
+    if (ev)
+        ev->on_done(c->owner, &r);
+}
+
+void cell_is_stuck(struct cell *c)
+{
+    if (!cell_runs(c) || c->timed_out) /* that ends it */
+        return;
+    c->stuck = true;
+    if (!timer_active(&c->unwaited) && !c->abandoned)
+        timer_begin(c->k->host.en->loop, &c->unwaited, STUCK_MS, on_unwaited);
 }
 
 static void on_payload(struct cell *c, const struct json *reply)
@@ -405,8 +478,15 @@ void cell_on_limit(struct timer *t)
     } else if (c->question) {
         c->timed_out = true;
         cell_done(c);
+    } else if (c->call.step == CALL_WAITING) {
+        struct cell_result r = {.end = CELL_TIMEOUT};
+        err_set(&r.err, ERR_TIMEOUT,
+                "the kernel %s was still starting, and the cell has not run",
+                c->k->host.name);
+        cell_over(c, &r);
     } else if (!c->timed_out) {
         c->timed_out = true;
+        timer_stop(&c->unwaited);
         kernel_interrupt(c->k);
         timer_begin(c->k->host.en->loop, t, STUCK_MS, cell_on_limit);
     } else {
@@ -441,7 +521,12 @@ struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
 {
     struct cell *c = cell_of(companion_find(&k->host, o->id));
     struct record *r = kernel_record_of(k, o->id);
+    const struct cell *first = kernel_first_cell(k);
     engine_touch(k->host.en);
+    if (first && first->stuck && (!c || c->abandoned)) {
+        set_stuck(first, e);
+        return NULL;
+    }
     if (c) {
         c->ev = ev;
         c->owner = owner;
@@ -508,11 +593,6 @@ void cell_drop(struct cell *c)
     task_cancel(&c->start);
     list_del(&c->call.node);
     loop_bury(c->k->host.en->loop, c, bury_cell);
-}
-
-bool cell_runs(const struct cell *c)
-{
-    return c->call.step == CALL_RUNNING || c->call.step == CALL_LATE;
 }
 
 void cell_cancel(struct cell *c)

@@ -34,7 +34,7 @@ static struct cell *cell_before(struct kernel *k, struct cell *c)
     if (init.n == 0)
         return c;
     struct cell *own = cell_make(k, init);
-    own->silent = true;
+    own->silent = own->before = true;
     companion_add(&k->host, &own->call, "");
     list_del(&own->call.node);
     list_add_tail(k->host.calls.next, &own->call.node); /* before the first */
@@ -67,7 +67,11 @@ static void on_turn(struct companion *host)
     struct kernel *k = kernel_of(host);
     struct err e = ERR_INIT;
     struct cell *c = kernel_first_cell(k);
-    if (!c || c->call.step != CALL_WAITING || k->leaving || host->fall_all)
+    if (!c || c->call.step != CALL_WAITING)
+        return;
+    if (k->state != KERNEL_READY || k->leaving)
+        cell_waits_for_start(c);
+    if (k->leaving || host->fall_all)
         return;
     if (companion_state(host) != COMPANION_RUNS) {
         start_host(k);
@@ -88,8 +92,7 @@ static void on_turn(struct companion *host)
         return;
     }
     c->call.step = CALL_RUNNING;
-    if (c->call.timeout_ms > 0 && !c->question)
-        timer_begin(host->en->loop, &c->call.limit, c->call.timeout_ms, cell_on_limit);
+    cell_waits_for_start(c); /* unless it did */
     cell_start(&c->start);
 }
 
@@ -188,6 +191,8 @@ static void on_host_line(void *arg, struct str line, uint64_t end)
         struct str text = json_str(m, "text", "");
         if (k->about && json_has(m, "silent"))
             json_put_bool(k->about, "silent", json_bool(m, "silent", false));
+        if (str_eq(what, STR("stuck")) && kernel_first_cell(k))
+            cell_is_stuck(kernel_first_cell(k));
         log_info("kernel %s: %.*s", k->host.name, STR_ARG(text));
     }
     json_free(m);
@@ -360,9 +365,25 @@ static void kernel_cancel_all(struct engine *en)
     }
 }
 
+/* Returns the cell that waits for the start of the kernel; NULL if none does. */
+static struct cell *cell_at_start(const struct kernel *k)
+{
+    struct cell *c = kernel_first_cell(k);
+    if (c && c->before && c->call.node.next != &k->host.calls)
+        c = container_of(list_entry(c->call.node.next, struct companion_call, node),
+                         struct cell, call);
+    else if (k->state == KERNEL_READY && !k->leaving)
+        return NULL;
+    return c && c->call.step == CALL_WAITING ? c : NULL;
+}
+
 void kernel_interrupt(struct kernel *k)
 {
-    companion_send(&k->host, STR("{\"host\":\"interrupt\"}\n"));
+    struct cell *c = cell_at_start(k);
+    if (c)
+        cell_stop_waiting(c);
+    if (k->state == KERNEL_READY)
+        companion_send(&k->host, STR("{\"host\":\"interrupt\"}\n"));
 }
 
 void kernel_restart(struct kernel *k)

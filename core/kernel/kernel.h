@@ -38,8 +38,8 @@ enum kernel_state {
 
 enum cell_end {
     CELL_OK,
-    CELL_ERROR,   /* the kernel reports an error */
-    CELL_TIMEOUT, /* interrupted; stuck: it did not end even then */
+    CELL_ERROR,   /* the kernel reports an error; err: it does not respond */
+    CELL_TIMEOUT, /* interrupted; stuck: it did not end even then; or, see err, not run */
     CELL_DIED,    /* the kernel ended while it ran; see err */
     CELL_FAILED   /* it never ran; see err */
 };
@@ -85,7 +85,7 @@ struct cell_opts {
      */
     const struct json *request;
     bool silent, history;
-    int64_t timeout_ms; /* 0: none */
+    int64_t timeout_ms; /* 0: none; begins with the cell, or the kernel's start before */
     /*
      * NULL, or a question instead of running code (messaging document, "Messages on
      * the shell ROUTER/DEALER channel"): KERNEL_QUESTIONS. The answer is output of
@@ -126,7 +126,11 @@ const char *cell_end_name(enum cell_end end);
 /* No events follow. A waiting cell never runs; a running one goes on. */
 void cell_drop(struct cell *c);
 
-/* Interrupts the cell that runs; those that wait run after it. */
+/*
+ * Interrupts the cell that runs, or that waits for the kernel's start; those that wait
+ * run after it. If it goes on all the same, its caller gets CELL_ERROR after some time,
+ * and those that wait or come get ERR_BUSY until it ends.
+ */
 void kernel_interrupt(struct kernel *k);
 /*
  * Restarts the kernel: its names are lost, and cells that run or wait end with

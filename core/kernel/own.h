@@ -64,6 +64,10 @@ struct cell {
     const char *question; /* of questions[]; NULL: the cell is run */
     int64_t at;           /* its cursor */
     bool replied, idle, failed, timed_out, lively, leaves;
+    bool before;    /* it is the kernel's own, and runs at its start */
+    bool stuck;     /* the kernel does not respond to interrupts of it: */
+    bool abandoned; /* its caller no longer waits */
+    struct timer unwaited; /* until that */
     bool halfway;     /* one of replied and idle is set; limit waits for the other */
     uint64_t half_at; /* position of the reader then */
     int64_t count;
@@ -97,6 +101,12 @@ uint64_t listeners_seen(const struct kernel *k, uint64_t at);
 struct cell *kernel_first_cell(const struct kernel *k);
 /* Lets the host send as much more as both the kernel and the running cell have read. */
 void kernel_tell_seen(struct kernel *k);
+/* The cell waits for its kernel's start: its time limit begins. */
+void cell_waits_for_start(struct cell *c);
+/* Ends a cell that has not run with an error KeyboardInterrupt, as a kernel does. */
+void cell_stop_waiting(struct cell *c);
+/* The kernel reports that the cell does not respond to interrupts. */
+void cell_is_stuck(struct cell *c);
 /* Makes a cell that is not in the queue yet; until it is, the caller frees it. */
 struct cell *cell_make(struct kernel *k, struct str code);
 /* Reads the cell's output from its beginning. */

@@ -62,6 +62,7 @@ static void on_data(struct stream *s)
     while (s->in.n > 0 && !s->paused) {
         long nl = str_chr(str_sub(buf_str(&s->in), h->searched, s->in.n), '\n');
         size_t n = nl < 0 ? s->in.n : h->searched + (size_t)nl + 1;
+        h->alive = true;
         h->searched = nl < 0 ? n : 0;
         struct str line = str_sub(buf_str(&s->in), 0, n);
         if (nl < 0 && n < s->in.max && !h->overlong)
@@ -121,6 +122,7 @@ void host_embedded_start(struct kernel_host *h, int fd)
         return;
     }
     h->linked = true;
+    h->alive = false;
     h->overlong = false;
     h->searched = 0;
     add_text(&texts, core_py_gz, sizeof(core_py_gz));

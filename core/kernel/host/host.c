@@ -45,6 +45,9 @@ extern char **environ;
 
 static void spawn_kernel(struct kernel_host *h);
 static void close_outlets(struct kernel_host *h);
+static void end_kernel(struct kernel_host *h, bool restart);
+static void host_message(struct kernel_host *h, const char *channel, const char *type,
+                         struct json *take);
 
 /* ---- to the engine ---- */
 
@@ -222,11 +225,35 @@ static void press(struct kernel_host *h)
     h->presses++;
 }
 
+/* Ends the cell of an embedded kernel that does not start: nothing of it is lost. */
+static void give_up_start(struct kernel_host *h)
+{
+    struct json *error = json_object(), *idle = json_object();
+    json_put_z(error, "status", "error");
+    json_put_z(error, "ename", "KeyboardInterrupt");
+    json_put_z(error, "evalue", "");
+    struct json *lines = json_array();
+    json_push_str(lines, STR("KeyboardInterrupt: the kernel had not started, and the cell "
+                             "has not run"));
+    json_put(error, "traceback", lines);
+    struct json *reply = json_copy(error);
+    json_put_z(idle, "execution_state", "idle");
+    host_iopub(h, "error", error);
+    host_message(h, "shell", "execute_reply", reply);
+    host_idle(h);
+    host_iopub(h, "status", idle);
+    end_kernel(h, true);
+}
+
 static void on_press(struct timer *t)
 {
     struct kernel_host *h = container_of(t, struct kernel_host, press);
     if (!h->busy || h->state != HOST_READY)
         return;
+    if (h->spec->embedded && !h->alive) {
+        give_up_start(h);
+        return;
+    }
     if (h->presses == 1 && h->begun && !h->spec->by_message && !h->spec->embedded) {
         host_zmtp_ask(h, CH_SHELL, "kernel_info_request", "{}");
         h->presses++;
@@ -283,13 +310,14 @@ void host_idle(struct kernel_host *h)
 
 /* ---- the kernel's output, next to its messages ---- */
 
-void host_iopub(struct kernel_host *h, const char *type, struct json *take)
+static void host_message(struct kernel_host *h, const char *channel, const char *type,
+                         struct json *take)
 {
     struct json *j = json_object(), *header = json_object();
     struct err e = ERR_INIT;
     char id[32];
     snprintf(id, sizeof(id), "fd-%u", h->asked++);
-    json_put_z(j, "channel", "iopub");
+    json_put_z(j, "channel", channel);
     json_put_z(header, "msg_id", id);
     json_put_z(header, "msg_type", type);
     json_put_z(header, "version", "5.3");
@@ -299,6 +327,11 @@ void host_iopub(struct kernel_host *h, const char *type, struct json *take)
     json_put(j, "metadata", json_object());
     json_put(j, "content", take);
     host_line(h, j);
+}
+
+void host_iopub(struct kernel_host *h, const char *type, struct json *take)
+{
+    host_message(h, "iopub", type, take);
 }
 
 static void keep_tail(struct kernel_host *h, struct str bytes)

@@ -132,6 +132,7 @@ struct kernel_host {
     struct json *info;    /* owned */
     /* Our own kernel */
     struct stream link;
+    bool alive;            /* it has sent something: it has started */
     bool linked, overlong; /* the rest of a line is skipped */
     size_t searched;       /* so many bytes of its output have no newline */
     char parent[1024];     /* the header of the cell that runs, as JSON */
