@@ -14,6 +14,7 @@
 #include "action/own.h"
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "kernel/cell_rich.h"
 #include "kernel/cell_text.h"
@@ -27,6 +28,7 @@ enum {
     TEXT_MAX = 256 << 10,      /* of an observation */
     IMAGES_MAX = 640 << 10,    /* of an observation */
     NEW_KERNEL_MAX = 32 << 10, /* of init and env: they are kept with the kernel */
+    ERROR_MAX = 4096,          /* of the name and the message of an error */
     QUESTION_MS = 30000
 };
 
@@ -41,6 +43,7 @@ struct asked {
     struct action_cell tell;
     int images_lost;
     struct json *answer; /* of a question; owned */
+    struct json *error;  /* {ename, evalue} of the cell; owned; NULL: none */
 };
 
 static void asked_free(struct asked *q)
@@ -50,6 +53,7 @@ static void asked_free(struct asked *q)
     if (q->is_rich)
         cell_rich_release(&q->rich);
     json_free(q->answer);
+    json_free(q->error);
     free(q);
 }
 
@@ -217,9 +221,22 @@ static void drop_large(struct asked *q)
     q->images_lost++;
 }
 
+static void keep_error(struct asked *q, const struct json *content)
+{
+    static const char *const names[] = {"ename", "evalue"};
+    json_free(q->error);
+    q->error = json_object();
+    for (size_t i = 0; i < 2; i++) {
+        struct str s = json_str(content, names[i], "");
+        json_put_str(q->error, names[i], str_sub(s, 0, utf8_cut(s, ERROR_MAX)));
+    }
+}
+
 static void on_output(void *owner, struct str type, const struct json *content)
 {
     struct asked *q = owner;
+    if (str_eq(type, STR("error")))
+        keep_error(q, content);
     cell_text_add(&q->all, type, content);
     drop_large(q);
     if (q->is_rich)
@@ -270,6 +287,8 @@ static void on_cell_done(void *owner, const struct cell_result *r)
     json_put_int(extras, "duration_ms", r->duration_ms);
     if (r->err.code)
         json_put_z(extras, "why", r->err.text);
+    for (struct json *v = json_first(q->error); v; v = json_next(v))
+        json_put_str(extras, json_name(v), json_str_value(v, ""));
     if (r->leaves)
         json_put_bool(extras, "leaves", true);
     if (q->all.lost)

@@ -430,6 +430,10 @@ def _(case, model):
     said = model.tool("python", code="{}['k']")
     has(said.state, "raised KeyError: 'k' after ")
     same([said.error, said.object["error"]], [False, {"name": "KeyError", "message": "'k'"}])
+    said = model.tool("python", code="import os\ntry: {}['k']\nexcept KeyError:\n"
+                      "    raise ValueError('a size: 3\\nis too large')")
+    has(said.state, "raised ValueError: a size: 3 after ")
+    same(said.object["error"], {"name": "ValueError", "message": "a size: 3"})
     chain = "\n".join(f"def f{i}(n): return f{i + 1}(n)" for i in range(20))
     said = model.tool("python", code=f"{chain}\ndef f20(n): return 1 / n\nprint('out')\nf0(0)")
     has(said.body, "out\n[... ", "lines of the traceback left out ...]", "ZeroDivisionError")

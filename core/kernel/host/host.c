@@ -233,8 +233,8 @@ static void give_up_start(struct kernel_host *h)
     json_put_z(error, "ename", "KeyboardInterrupt");
     json_put_z(error, "evalue", "");
     struct json *lines = json_array();
-    json_push_str(lines, STR("KeyboardInterrupt: the kernel had not started, and the cell "
-                             "has not run"));
+    json_push_str(lines, STR("KeyboardInterrupt: the kernel had not started, and the "
+                             "cell has not run"));
     json_put(error, "traceback", lines);
     struct json *reply = json_copy(error);
     json_put_z(idle, "execution_state", "idle");

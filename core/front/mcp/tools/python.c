@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TRACEBACK_LINES = 20, STATE_ROOM = 900 };
+enum { TRACEBACK_LINES = 20, STATE_ROOM = 900, ERROR_LINE_MAX = 16 << 10 };
 
 static const struct param_list takes = {
     .about =
@@ -77,13 +77,20 @@ static struct str last_of_traceback(struct buf *out, struct str text)
     return str_sub(text, at, text.n);
 }
 
-/* Returns the last line of an error, such as "KeyError: 'x'". */
-static struct str error_line(struct str text)
+/* Appends the line of an error, such as "KeyError: 'x'"; said: the text of the cell. */
+static void put_error_line(struct buf *out, const struct json *extras, struct str said)
 {
-    struct str last = str_trim(text);
+    struct str name = json_str(extras, "ename", ""), why = json_str(extras, "why", ""),
+               last = str_trim(why.n ? why : said),
+               value = str_trim(json_str(extras, "evalue", ""));
+    if (name.n) {
+        value = str_cut(&value, '\n');
+        buf_addf(out, "%.*s%s%.*s", STR_ARG(name), value.n ? ": " : "", STR_ARG(value));
+        return;
+    }
     for (long nl; (nl = str_chr(last, '\n')) >= 0;)
         last = str_sub(last, (size_t)nl + 1, last.n);
-    return last;
+    buf_adds(out, str_sub(last, 0, utf8_cut(last, ERROR_LINE_MAX / 4)));
 }
 
 /* ---- the answer ---- */
@@ -97,6 +104,7 @@ struct cell_answer {
 static void put_state(struct buf *state, const struct cell_answer *a,
                       const struct output_shown *shown, struct str pictures)
 {
+    struct buf error = BUF_INIT(ERROR_LINE_MAX);
     const struct ran *r = a->r;
     const struct json *x = json_get(a->t->end, "extras");
     struct str end = json_str(x, "end", "");
@@ -113,13 +121,15 @@ static void put_state(struct buf *state, const struct cell_answer *a,
         l.state = str_eq(end, STR("ok"))      ? CODE_OK
                   : str_eq(end, STR("error")) ? CODE_RAISED
                                               : CODE_DIED;
-        l.error = error_line(a->t->said);
+        put_error_line(&error, x, a->t->said);
+        l.error = buf_str(&error);
         l.why = json_str(x, "why", "");
         l.leaves = json_bool(x, "leaves", false);
         l.ms = json_int(x, "duration_ms", 0);
         l.empty = shown->bytes == 0 && json_count(json_get(x, "images")) == 0;
     }
     cell_line(state, &l);
+    buf_release(&error);
 }
 
 static struct json *object_of(const struct cell_answer *a,
@@ -140,8 +150,10 @@ static struct json *object_of(const struct cell_answer *a,
         json_put_int(j, "pictures", pictures);
     if (a->t->end && !str_eq(end, STR("ok"))) {
         struct json *error = json_object();
-        struct buf text = BUF_INIT(512);
-        put_error(&text, error_line(a->t->said));
+        struct buf text = BUF_INIT(512), line = BUF_INIT(ERROR_LINE_MAX);
+        put_error_line(&line, x, a->t->said);
+        put_error(&text, buf_str(&line));
+        buf_release(&line);
         struct str message = buf_str(&text), name = str_cut(&message, ':');
         json_put_str(error, "name", name);
         json_put_str(error, "message", str_trim(message));

@@ -462,9 +462,27 @@ class Finder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
+        if name == 'linecache':  # inspect.getsource of this cell's functions needs it
+            return with_cells(sys.modules['_frozen_importlib_external'].PathFinder.find_spec(name))
         if name == 'od_inline' or name == 'IPython' or name.startswith('IPython.'):
             return extra('shim')(name)
         return None
+
+
+def with_cells(spec):
+    """The spec of linecache, which has the sources of cells when it was loaded."""
+    load = getattr(spec and spec.loader, 'exec_module', None)
+
+    def load_more(module):
+        load(module)
+        for name, (_, code) in kernel.sources.items():
+            module.cache[name] = (len(code), None, code.splitlines(True), name)
+    try:
+        if load:
+            spec.loader.exec_module = load_more
+    except AttributeError:
+        pass
+    return spec
 
 
 def extra(name, have={}):
