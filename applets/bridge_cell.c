@@ -66,6 +66,26 @@ static void add_base64(struct buf *bytes, struct str text)
     buf_release(&without);
 }
 
+/* Writes a file of a new name to --images. Returns false after saying that it failed. */
+static bool save(struct bridge_cell *r, const char *stem, const char *ending,
+                 struct str bytes, char path[PATH_MAX])
+{
+    int fd = -1;
+    while (fd < 0 && r->pictures < 100000) {
+        snprintf(path, PATH_MAX, "%s/%s_%d.%s", r->o->images, stem, ++r->pictures,
+                 ending);
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    bool done = fd >= 0 && write(fd, bytes.p, bytes.n) == (ssize_t)bytes.n;
+    if (!done)
+        called_say("cannot write %s: %s\n", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return done;
+}
+
 static void save_picture(struct bridge_cell *r, const struct json *content)
 {
     static const struct {
@@ -84,28 +104,41 @@ static void save_picture(struct bridge_cell *r, const struct json *content)
             buf_adds(&bytes, v);
         else
             add_base64(&bytes, v);
-        int fd = -1;
-        while (fd < 0 && r->pictures < 100000) {
-            snprintf(path, sizeof(path), "%s/image_%d.%s", r->o->images, ++r->pictures,
-                     kinds[i].ending);
-            fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-            if (fd < 0 && errno != EEXIST)
-                break;
-        }
-        ssize_t n = fd >= 0 ? write(fd, bytes.p, bytes.n) : -1;
-        if (n != (ssize_t)bytes.n)
-            called_say("cannot write %s: %s\n", path, strerror(errno));
-        else {
+        if (save(r, "image", kinds[i].ending, buf_str(&bytes), path)) {
             struct buf line = BUF_INIT(PATH_MAX + 16);
             buf_addf(&line, "[image: %s]\n", path);
             put(r, STDOUT_FILENO, buf_str(&line));
             buf_release(&line);
         }
-        if (fd >= 0)
-            close(fd);
         buf_release(&bytes);
         return;
     }
+}
+
+/*
+ * Names data that is shown neither as text nor, with --images, as a picture, and writes
+ * it to a file there.
+ */
+static void name_other(struct bridge_cell *r, struct str type, const struct json *content)
+{
+    struct cell_other o;
+    struct buf line = BUF_INIT(PATH_MAX + 256);
+    char path[PATH_MAX] = "--images DIR keeps it";
+    if (!cell_other_of(&o, type, content, !r->o->images))
+        return;
+    bool is_saved = r->o->images && strcmp(o.mime, "image/svg+xml") == 0;
+    if (r->o->images && !is_saved &&
+        !save(r, "output", o.ending, buf_str(&o.bytes), path))
+        path[0] = 0;
+    cell_other_put(&line, &o, path);
+    if (r->o->json) {
+        cell_text_say(&r->text, buf_str(&line));
+    } else if (!is_saved) {
+        buf_addc(&line, '\n');
+        put(r, STDOUT_FILENO, buf_str(&line));
+    }
+    buf_release(&line);
+    cell_other_release(&o);
 }
 
 /* Prints a text; with_newline: adds a newline if there is none at its end. */
@@ -137,6 +170,7 @@ static int show(struct bridge_cell *r, struct str type, const struct json *conte
     buf_release(&text);
     if (r->o->images)
         save_picture(r, content);
+    name_other(r, type, content);
     return status;
 }
 
@@ -194,6 +228,8 @@ static int on_line(struct bridge_cell *r, struct str line)
             add_inline(r, content);
         if (r->o->images)
             save_picture(r, content);
+        if (r->o->json)
+            name_other(r, type, content);
     } else if (!r->book)
         status = show(r, type, content);
     json_free(j);
@@ -418,6 +454,7 @@ struct json *bridge_run(struct bridge_cell *r, const struct bridge *o,
     r->last = '\n';
     buf_init(&r->line, LIMIT_KERNEL_MESSAGE + (1 << 20));
     cell_text_init(&r->text, LIMIT_KERNEL_MESSAGE);
+    r->text.apart = o->json;
     struct json *result = call_run(&r->call, e);
     if (result && !json_bool(result, "ok", false)) {
         const struct json *er = json_get(result, "error");
@@ -475,6 +512,8 @@ int bridge_one_cell(const struct bridge *o, struct client *client, struct str co
             printf("[Execution timed out (%g seconds).]", (double)o->timeout_ms / 1000);
         else if (text.n)
             fwrite(text.p, 1, text.n, stdout);
+        else if (r->text.other.n)
+            printf("%s", buf_z(&r->text.other));
         else
             printf("[Code executed successfully with no output]");
         struct str why = json_str(result, "why", "");

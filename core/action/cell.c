@@ -119,6 +119,24 @@ void cell_follower_end(struct actions *all, uint64_t id, const struct action_res
     f->ended(f, r);
 }
 
+bool action_cell_followed(const struct action_cell *c)
+{
+    const struct cell_follower *f = c->all ? follower(c->all, c->id) : NULL;
+    return f && f->said;
+}
+
+static void add(struct action_cell *c, bool display, struct str text)
+{
+    if (c->told >= TOLD_MAX)
+        return;
+    if (c->open)
+        buf_addc(&c->unsaid, '\n');
+    cell_text_plain(&c->unsaid, text);
+    c->open = display && !str_ends(text, STR("\n"));
+}
+
+void action_cell_adds(struct action_cell *c, struct str text) { add(c, true, text); }
+
 void action_cell_said(struct action_cell *c, struct str type, const struct json *content)
 {
     struct buf text = BUF_INIT(LIMIT_KERNEL_MESSAGE);
@@ -126,7 +144,7 @@ void action_cell_said(struct action_cell *c, struct str type, const struct json 
     if (f && f->said)
         f->said(f, type, content);
     if (c->told < TOLD_MAX && cell_text_of(&text, type, content))
-        cell_text_plain(&c->unsaid, buf_str(&text));
+        add(c, cell_text_displays(type), buf_str(&text));
     buf_release(&text);
     if (c->unsaid.n >= TELL_AT)
         tell(c, false);

@@ -16,6 +16,7 @@ struct action_cell {
     uint64_t id;         /* of the action */
     char session[ACTION_SESSION_MAX + 1];
     struct buf unsaid; /* owned; output that is in no event yet */
+    bool open;         /* the last of it is a display that has not ended its line */
     uint64_t told;     /* bytes that are in events */
     struct timer tell;
     struct cell *cell; /* borrowed; NULL: it cannot be held */
@@ -35,6 +36,10 @@ void action_cell_begin(struct action_cell *c, struct actions *all, uint64_t id,
                        void *owner);
 /* The owner calls these from its on_output and on_input of kernel.h. */
 void action_cell_said(struct action_cell *c, struct str type, const struct json *content);
+/* Adds text of the owner's, as a display, for events only. */
+void action_cell_adds(struct action_cell *c, struct str text);
+/* Whether somebody gets its messages, with all data. */
+bool action_cell_followed(const struct action_cell *c);
 void action_cell_asks(struct action_cell *c, struct str prompt, bool password);
 /* Ends the events: writes the rest of the output; takes no more answers. Idempotent. */
 void action_cell_over(struct action_cell *c);

@@ -12,6 +12,7 @@
 #include "action/cell.h"
 #include "action/kernel_gives.h"
 #include "action/own.h"
+#include "action/picture.h"
 
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -21,6 +22,7 @@
 #include "kernel/kernel.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +31,7 @@ enum {
     IMAGES_MAX = 640 << 10,    /* of an observation */
     NEW_KERNEL_MAX = 32 << 10, /* of init and env: they are kept with the kernel */
     ERROR_MAX = 4096,          /* of the name and the message of an error */
+    OTHERS_KEPT = 50,          /* files of the displays of a cell */
     QUESTION_MS = 30000
 };
 
@@ -42,6 +45,7 @@ struct asked {
     struct cell_rich rich; /* with is_rich: all that it shows */
     struct action_cell tell;
     int images_lost;
+    int others;          /* displays that are shown neither as text nor as pictures */
     struct json *answer; /* of a question; owned */
     struct json *error;  /* {ename, evalue} of the cell; owned; NULL: none */
 };
@@ -232,6 +236,26 @@ static void keep_error(struct asked *q, const struct json *content)
     }
 }
 
+/* Data that is not shown goes to a file; the text has its type, size and place. */
+static void name_other(struct asked *q, struct str type, const struct json *content)
+{
+    struct action *a = q->act;
+    struct cell_other o;
+    struct buf line = BUF_INIT(1024);
+    char name[64], path[PICTURE_PATH] = "";
+    if (!cell_other_of(&o, type, content, false))
+        return;
+    snprintf(name, sizeof(name), "cell-%llu-output-%d.%s", (unsigned long long)a->id,
+             q->others + 1, o.ending);
+    if (q->others++ < OTHERS_KEPT)
+        picture_keep(a->all->en, str_of(a->session), name, buf_str(&o.bytes), path);
+    cell_other_put(&line, &o, path);
+    cell_text_say(&q->all, buf_str(&line));
+    action_cell_adds(&q->tell, buf_str(&line));
+    cell_other_release(&o);
+    buf_release(&line);
+}
+
 static void on_output(void *owner, struct str type, const struct json *content)
 {
     struct asked *q = owner;
@@ -242,6 +266,8 @@ static void on_output(void *owner, struct str type, const struct json *content)
     if (q->is_rich)
         cell_rich_add(&q->rich, type, content);
     action_cell_said(&q->tell, type, content);
+    if (!q->is_rich && !action_cell_followed(&q->tell))
+        name_other(q, type, content);
 }
 
 static void on_input(void *owner, struct str prompt, bool password)
@@ -385,6 +411,7 @@ static void begin(struct action *a, const char *what, const struct cell_events *
     q->act = a;
     a->own = q;
     cell_text_init(&q->all, TEXT_MAX);
+    q->all.apart = true;
     q->is_rich = json_bool(a->args, "rich", false);
     if (q->is_rich)
         cell_rich_init(&q->rich);

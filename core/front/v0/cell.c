@@ -96,7 +96,9 @@ static void on_done(void *owner, const struct cell_result *r)
         v0_float(&text, seconds);
         buf_addz(&text, " seconds).]");
         images = NULL;
-    } else if (a->said->text.n == 0 && !r->err.code)
+    } else if (a->said->text.n == 0 && a->said->other.n)
+        buf_adds(&text, buf_str(&a->said->other));
+    else if (a->said->text.n == 0 && !r->err.code && !images)
         buf_addz(&text, "[Code executed successfully with no output]");
     else
         buf_adds(&text, buf_str(&a->said->text));

@@ -47,6 +47,56 @@ TEST(pieces_are_joined_without_anything_between)
     cell_text_release(&text);
 }
 
+TEST(a_display_ends_its_line_if_asked_for)
+{
+    cell_text_init(&text, 1000);
+    text.apart = true;
+    add("stream", "{\"text\":\"a\"}");
+    add("display_data", "{\"data\":{\"text/plain\":\"b\"}}");
+    add("display_data", "{\"data\":{\"text/markdown\":\"# c\"}}");
+    cell_text_say(&text, STR("d"));
+    add("stream", "{\"text\":\"e\\n\"}");
+    add("execute_result", "{\"data\":{\"text/plain\":\"f\"}}");
+    is("ab\n# c\nd\ne\nf");
+    cell_text_release(&text);
+}
+
+/* The data of a display is named so, "" if it is not. */
+static void named(const char *data, const char *want)
+{
+    struct buf line = BUF_INIT(1000), message = BUF_INIT(1000);
+    struct err e = ERR_INIT;
+    struct cell_other o;
+    buf_addf(&message, "{\"data\":%s}", data);
+    struct json *j = json_parse(buf_str(&message), &e);
+    CHECK(j != NULL);
+    if (cell_other_of(&o, STR("display_data"), j, false)) {
+        cell_other_put(&line, &o, o.ending);
+        cell_other_release(&o);
+    }
+    CHECK_STR(buf_z(&line), want);
+    json_free(j);
+    buf_release(&line);
+    buf_release(&message);
+}
+
+TEST(data_that_is_no_text_and_no_picture_is_named)
+{
+    named("{\"text/plain\":\"a\",\"text/html\":\"<b>\"}", "");
+    named("{\"text/plain\":\"<Figure>\",\"image/png\":\"eA==\",\"image/svg+xml\":\"<\"}", "");
+    named("{\"text/plain\":\"a\",\"image/svg+xml\":[\"<svg\",\"/>\"]}",
+          "[image/svg+xml, 6 bytes: svg]");
+    named("{\"text/plain\":\"<x.HTML object>\",\"text/html\":\"<b>\"}",
+          "[text/html, 3 bytes: html]");
+    named("{\"application/pdf\":\"eHl6\\n\"}", "[application/pdf, 3 bytes: pdf]");
+    named("{\"application/json\":{\"a\":[1]}}", "[application/json, 9 bytes: json]");
+    named("{\"video/mp4\":\"not base64!\"}", "[video/mp4, 11 bytes: mp4]");
+    named("{\"a/../[b]\\n\":\"x\"}", "[a/../?b??, 1 bytes]");
+    named("{\"odd\":{},\"x\":null}", "[odd, 2 bytes: odd]");
+    named("{}", "");
+    named("[]", "");
+}
+
 TEST(what_is_cleared_is_gone_at_once_or_before_what_follows)
 {
     cell_text_init(&text, 1000);

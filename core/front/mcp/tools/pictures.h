@@ -6,6 +6,7 @@
 #ifndef OD_FRONT_MCP_TOOLS_PICTURES_H
 #define OD_FRONT_MCP_TOOLS_PICTURES_H
 
+#include "action/picture.h"
 #include "front/mcp/tools/tool.h"
 
 struct pictures {
@@ -23,17 +24,5 @@ void pictures_release(struct pictures *p);
  */
 void pictures_take(struct pictures *p, struct engine *en, struct str session,
                    uint64_t cell, struct str url);
-
-/* The user who reads a file. */
-struct picture_reader {
-    bool other; /* not the user of this process, which is then root */
-    uid_t uid;
-    gid_t gid;
-};
-/*
- * Writes a file that only the reader can read; dir is an existing folder. Returns false
- * and leaves no file if it cannot be written, or the reader could not reach it.
- */
-bool picture_write(const char *path, struct str bytes, const struct picture_reader *r);
 
 #endif
