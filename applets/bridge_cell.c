@@ -124,7 +124,7 @@ static void name_other(struct bridge_cell *r, struct str type, const struct json
     struct cell_other o;
     struct buf line = BUF_INIT(PATH_MAX + 256);
     char path[PATH_MAX] = "--images DIR keeps it";
-    if (!cell_other_of(&o, type, content, !r->o->images))
+    if (!cell_other_of(&o, type, content, !r->o->images && !r->o->json))
         return;
     bool is_saved = r->o->images && strcmp(o.mime, "image/svg+xml") == 0;
     if (r->o->images && !is_saved &&

@@ -47,8 +47,8 @@ bool picture_write(const char *path, struct str bytes, const struct picture_read
     return good;
 }
 
-void picture_keep(struct engine *en, struct str session, const char *name, struct str bytes,
-                char path[PICTURE_PATH])
+void picture_keep(struct engine *en, struct str session, const char *name,
+                  struct str bytes, char path[PICTURE_PATH])
 {
     struct err e = ERR_INIT;
     struct sandbox_place place;

@@ -25,7 +25,7 @@ struct picture_reader {
  */
 bool picture_write(const char *path, struct str bytes, const struct picture_reader *r);
 /* Writes a file of that name for the session's user, as above; path "" if that fails. */
-void picture_keep(struct engine *en, struct str session, const char *name, struct str bytes,
-                char path[PICTURE_PATH]);
+void picture_keep(struct engine *en, struct str session, const char *name,
+                  struct str bytes, char path[PICTURE_PATH]);
 
 #endif

@@ -4,7 +4,8 @@
     fake_kernel.py HOW CONNECTION_FILE
 
 HOW: well; key (signs with another); curve (another mechanism); http (no ZMTP);
-early (ends at once, with words); mute (never answers kernel_info); print (to its
+early (ends at once, with words); tcp (the same, unless it gets TCP); still (does nothing,
+unless it gets TCP); colon (puts a colon before the number of a socket's file); mute (never answers kernel_info); print (to its
 descriptor 1); crossed (a question's reply comes before its busy); twice (answers
 kernel_info when it was asked twice, with both replies last); parted (reports the end of
 kernel_info when the first cell has come); deaf (refuses SIGINT and SIGTERM); heartless (no heartbeat); slow (its stdin channel is there when a cell has said
@@ -97,7 +98,7 @@ class Kernel:
         port = about[channel + "_port"]
         if about["transport"] == "ipc":
             s = socket.socket(socket.AF_UNIX)
-            s.bind("%s-%d" % (about["ip"], port))
+            s.bind("%s%s%d" % (about["ip"], ":" if how == "colon" else "-", port))
         else:
             s = socket.socket()
             s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -420,6 +421,10 @@ class Kernel:
 
 if how == "early":
     sys.exit("the fake kernel does not want to")
+if about["transport"] == "ipc" and how == "tcp":
+    sys.exit("the fake kernel knows no ipc")
+while about["transport"] == "ipc" and how == "still":
+    signal.pause()
 if how == "print":
     print("chatter on standard output\n" * 5000, flush=True)
 if how == "deaf":

@@ -27,11 +27,20 @@ enum { BUFFERS_MAX = ZMTP_PARTS_MAX - JMSG_PARTS };
 
 /* The numbers that jupyter_client gives the sockets of ipc; the last is the heartbeat. */
 static const int ipc_number[5] = {1, 2, 3, 5, 4};
+/* Before the number: jupyter_client's, and that of who writes it like a port (tslab). */
+static const char marks[2] = "-:";
 
 /* ---- the connection file ---- */
 
-/* Else TCP at 127.0.0.1. */
 static bool uses_ipc(const struct kernel_host *h) { return h->dir[0] && !h->spec->tcp; }
+
+bool host_zmtp_may_need_tcp(const struct kernel_host *h)
+{
+    bool is_up = false;
+    for (int i = 0; i < CHANNELS; i++)
+        is_up = is_up || h->channels[i].up;
+    return !h->spec->embedded && uses_ipc(h) && !is_up;
+}
 
 static void make_dir(struct kernel_host *h)
 {
@@ -128,8 +137,8 @@ int host_zmtp_prepare(struct kernel_host *h, struct err *e)
 static void remove_sockets(const struct kernel_host *h)
 {
     char path[PATH_MAX + 32];
-    for (int i = 1; h->dir[0] && i <= 5; i++) {
-        snprintf(path, sizeof(path), "%s/s-%d", h->dir, i);
+    for (int i = 2; h->dir[0] && i < 12; i++) {
+        snprintf(path, sizeof(path), "%s/s%c%d", h->dir, marks[i % 2], i / 2);
         unlink(path);
     }
 }
@@ -285,9 +294,12 @@ int host_zmtp_dial(const struct kernel_host *h, int i)
                     0);
     if (fd < 0)
         return -1;
-    snprintf(u.sun_path, sizeof(u.sun_path), "%.90s/s-%d", h->dir, ipc_number[i]);
-    int r = ipc ? connect(fd, (struct sockaddr *)&u, sizeof(u))
-                : connect(fd, (struct sockaddr *)&t, sizeof(t));
+    int r = ipc ? -1 : connect(fd, (struct sockaddr *)&t, sizeof(t));
+    for (int k = 0; ipc && r < 0 && k < 2 && (k == 0 || errno == ENOENT); k++) {
+        snprintf(u.sun_path, sizeof(u.sun_path), "%.90s/s%c%d", h->dir, marks[k],
+                 ipc_number[i]);
+        r = connect(fd, (struct sockaddr *)&u, sizeof(u));
+    }
     if (r < 0 && errno != EINPROGRESS) {
         close(fd);
         return -1;

@@ -35,6 +35,7 @@ enum {
     WINDOW = 1 << 20, /* if the engine sets none */
     TAIL_MAX = 4096,
     DRAIN_MS = 200,
+    TRY_MS = 20000, /* for sockets in a folder, before TCP is tried */
     POLITE_MS = 2000, /* between shutdown_request, TERM and KILL */
     LEAVE_MS = 10000, /* for a kernel that ends by itself */
     PRESS_MS = 2000,  /* between two interrupts, and before "stuck" */
@@ -417,12 +418,32 @@ static void finish(struct kernel_host *h)
     stream_resume(&h->in); /* a restart may be asked for */
 }
 
+static bool is_python(const struct kernel_host *h)
+{
+    return strcmp(h->spec->language, "python") == 0;
+}
+
+/*
+ * Starts the kernel once more, with TCP, if it had sockets in a folder. Python's know
+ * these.
+ */
+static bool try_tcp(struct kernel_host *h)
+{
+    if (is_python(h) || !host_zmtp_may_need_tcp(h))
+        return false;
+    h->list.v[h->spec - h->list.v].tcp = true;
+    log_info("the kernel %s is started with TCP", h->spec->name);
+    host_zmtp_stop(h);
+    spawn_kernel(h);
+    return true;
+}
+
 /* The kernel ended before it answered: tries another one. */
 static void start_failed(struct kernel_host *h)
 {
     struct err e = ERR_INIT;
     struct kernel_list *l = &h->list;
-    bool python = strcmp(h->spec->language, "python") == 0 && !h->spec->embedded;
+    bool python = is_python(h) && !h->spec->embedded;
     err_set(&e, ERR_GONE, "the kernel %s (%s) ended before it answered, with %s %d",
             h->spec->name, h->spec->where, WIFSIGNALED(h->status) ? "signal" : "status",
             WIFSIGNALED(h->status) ? WTERMSIG(h->status) : WEXITSTATUS(h->status));
@@ -432,6 +453,8 @@ static void start_failed(struct kernel_host *h)
                                           : NULL;
     h->pid = 0;
     close_outlets(h);
+    if (try_tcp(h))
+        return;
     if (!other) {
         host_failed(h, &e);
         return;
@@ -454,6 +477,13 @@ static void on_limit(struct timer *t)
     struct err e = ERR_INIT;
     switch (h->state) {
     case HOST_STARTING:
+        if (h->trying) {
+            h->trying = false;
+            if (host_zmtp_may_need_tcp(h))
+                kill_kernel(h, SIGKILL); /* and its exit follows */
+            timer_begin(h->loop, t, LIMIT_KERNEL_START_MS - TRY_MS, on_limit);
+            break;
+        }
         err_set(&e, ERR_TIMEOUT,
                 "the kernel %s (%s) did not answer within %d s; the last of its error "
                 "output follows",
@@ -652,7 +682,8 @@ static void spawn_kernel(struct kernel_host *h)
     }
     if (start_program(h, argv, in, theirs, &e) < 0)
         goto failed;
-    timer_begin(h->loop, &h->limit, LIMIT_KERNEL_START_MS, on_limit);
+    h->trying = !is_python(h) && host_zmtp_may_need_tcp(h);
+    timer_begin(h->loop, &h->limit, h->trying ? TRY_MS : LIMIT_KERNEL_START_MS, on_limit);
     if (h->spec->embedded) {
         host_embedded_start(h, pair[0]);
         pair[0] = -1;

@@ -107,6 +107,7 @@ struct kernel_host {
     pid_t pid;
     int status;
     int64_t started_ms;
+    bool trying;        /* limit is that of sockets in a folder; TCP is next */
     bool restart;       /* when it has ended */
     bool quit;          /* end this host when the kernel has ended */
     bool full;          /* the engine is behind: sources are paused */
@@ -159,6 +160,8 @@ bool host_room(struct kernel_host *h);
  * sets *e.
  */
 int host_zmtp_prepare(struct kernel_host *h, struct err *e);
+/* Is a kernel that has not answered given sockets in a folder, which not all know? */
+bool host_zmtp_may_need_tcp(const struct kernel_host *h);
 /* Connects to the spawned kernel. */
 void host_zmtp_start(struct kernel_host *h);
 void host_zmtp_send(struct kernel_host *h, enum host_channel to,
