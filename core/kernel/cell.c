@@ -24,6 +24,7 @@ enum {
     LATE_JUPYTER_MS = 300,
     LATE_DENO_MS = 150, /* its output has a queue of its own, next to replies and idle */
     STUCK_MS = 8000,    /* after the interrupt of a time limit */
+    START_MS = 2000,    /* what a kernel may take; shorter limits are for code */
     /* Time without output to wait for the second of the two signs of a cell's end: 100
        MB may lie between them, on a busy machine. */
     HALF_MS = 15000
@@ -169,11 +170,15 @@ static void leave(struct cell *c)
 
 /* ---- it has not run, or does not end ---- */
 
-void cell_waits_for_start(struct cell *c)
+void cell_begin_limit(struct cell *c, bool starts)
 {
-    if (c->call.timeout_ms > 0 && !c->question && !timer_active(&c->call.limit))
-        timer_begin(c->k->host.en->loop, &c->call.limit, c->call.timeout_ms,
-                    cell_on_limit);
+    int64_t ms = c->call.timeout_ms;
+    bool is_short = ms < START_MS;
+    if (ms <= 0 || c->question ||
+        (timer_active(&c->call.limit) && (starts || !is_short)))
+        return;
+    timer_begin(c->k->host.en->loop, &c->call.limit, starts && is_short ? START_MS : ms,
+                cell_on_limit);
 }
 
 void cell_stop_waiting(struct cell *c)

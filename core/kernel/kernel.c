@@ -70,7 +70,7 @@ static void on_turn(struct companion *host)
     if (!c || c->call.step != CALL_WAITING)
         return;
     if (k->state != KERNEL_READY || k->leaving)
-        cell_waits_for_start(c);
+        cell_begin_limit(c, true);
     if (k->leaving || host->fall_all)
         return;
     if (companion_state(host) != COMPANION_RUNS) {
@@ -92,7 +92,7 @@ static void on_turn(struct companion *host)
         return;
     }
     c->call.step = CALL_RUNNING;
-    cell_waits_for_start(c); /* unless it did */
+    cell_begin_limit(c, false);
     cell_start(&c->start);
 }
 

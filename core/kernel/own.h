@@ -101,8 +101,11 @@ uint64_t listeners_seen(const struct kernel *k, uint64_t at);
 struct cell *kernel_first_cell(const struct kernel *k);
 /* Lets the host send as much more as both the kernel and the running cell have read. */
 void kernel_tell_seen(struct kernel *k);
-/* The cell waits for its kernel's start: its time limit begins. */
-void cell_waits_for_start(struct cell *c);
+/*
+ * Begins its time limit, unless that was done when its kernel started: with the start,
+ * which gets 2 s at least, or with the cell.
+ */
+void cell_begin_limit(struct cell *c, bool starts);
 /* Ends a cell that has not run with an error KeyboardInterrupt, as a kernel does. */
 void cell_stop_waiting(struct cell *c);
 /* The kernel reports that the cell does not respond to interrupts. */
