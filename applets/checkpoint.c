@@ -13,6 +13,8 @@
 #include "ipc/frame.h"
 #include "where.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +25,7 @@
 enum { FAILED = 1, MISUSED = 2, OURS = 125, OUT_MAX = 64 << 20, NUMBERS_MAX = 1000 };
 
 struct checkpoint_options {
-    const char *word, *store, *server;
+    const char *word, *store, *server, *file;
     char space[SOCKPATH_MAX];
     struct json *args;                   /* owned: of the action */
     struct json *dirs, *exclude, *paths; /* owned */
@@ -31,6 +33,7 @@ struct checkpoint_options {
     size_t ids_n;
     bool json;
     bool help;
+    int input;
     char cwd[PATH_MAX];
 };
 
@@ -216,7 +219,7 @@ static int show(const struct checkpoint_options *o, const char *verb, struct jso
     bool bad = json_int(r, "failed", 0) > 0 || json_int(r, "damaged", 0) > 0;
     if (o->json && json_print(&b, r) == 0)
         printf("%s\n", buf_z(&b));
-    else if (strcmp(verb, "checkpoint") == 0)
+    else if (strcmp(verb, "checkpoint") == 0 || o->file)
         print_record(r);
     else if (strcmp(o->word, "show") == 0)
         print_whole(r);
@@ -245,6 +248,7 @@ static struct json *by_store(struct checkpoint_options *o, const char *verb,
                                       .args = o->args,
                                       .dirs = o->dirs,
                                       .exclude = o->exclude,
+                                      .input = o->input,
                                       .cwd = o->cwd};
     return checkpoint_do(&q, e);
 }
@@ -289,7 +293,7 @@ static const char *verb_of(const struct checkpoint_options *o)
         {"create", "checkpoint"}, {"list", "checkpoints"}, {"show", "checkpoints"},
         {"diff", "changes"},      {"restore", "rollback"}, {"drop", "checkpoint_drop"},
         {"pin", "checkpoint"},    {"unpin", "checkpoint"}, {"verify", "verify"},
-        {"export", "export"}};
+        {"export", "export"},     {"import", "import"}};
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         if (strcmp(verbs[i][0], o->word) == 0)
             return verbs[i][1];
@@ -367,6 +371,8 @@ static int take_words(struct checkpoint_options *o, int argc, char **argv, struc
             n = take_option(o, w, i + 1 < argc ? argv[i + 1] : NULL, e);
         else if (!o->word)
             o->word = w;
+        else if (!o->file && strcmp(o->word, "import") == 0)
+            o->file = w;
         else if (!words && json_count(o->paths) == 0 && o->ids_n < NUMBERS_MAX &&
                  str_to_u64(str_of(w), &id) == 0 && id)
             o->ids[o->ids_n++] = (int64_t)id;
@@ -386,7 +392,7 @@ static int take_args(struct checkpoint_options *o, const char *verb, struct err 
                   : strcmp(o->word, "drop") == 0 ? NUMBERS_MAX
                                                  : 1;
     bool none = strcmp(o->word, "create") == 0 || strcmp(o->word, "list") == 0 ||
-                strcmp(o->word, "verify") == 0;
+                strcmp(o->word, "verify") == 0 || strcmp(o->word, "import") == 0;
     bool paths = strcmp(o->word, "diff") == 0 || strcmp(o->word, "restore") == 0;
     bool needs = !none && strcmp(o->word, "diff") != 0 &&
                  !json_has(o->args, "unfinished");
@@ -395,6 +401,8 @@ static int take_args(struct checkpoint_options *o, const char *verb, struct err 
                        none        ? "no number"
                        : most == 1 ? "the number of one checkpoint; list prints them"
                                    : "numbers of checkpoints; list prints them");
+    if (strcmp(o->word, "import") == 0 && !o->file)
+        return err_set(e, ERR_INVALID, "import takes a tar archive; - is standard input");
     if (json_count(o->paths) > 0 && !paths)
         return err_set(e, ERR_INVALID, "%s takes no path", o->word);
     if (json_count(o->paths) > 0)
@@ -420,9 +428,10 @@ static int take_args(struct checkpoint_options *o, const char *verb, struct err 
 static int run(struct checkpoint_options *o, const char *verb)
 {
     struct err e = ERR_INIT;
-    bool direct = strcmp(verb, "verify") == 0 || strcmp(verb, "export") == 0;
+    bool direct = strcmp(verb, "verify") == 0 || strcmp(verb, "export") == 0 || o->file;
     if (direct && !o->store)
-        return say(MISUSED, "verify and export read the folder itself: --store DIR");
+        return say(MISUSED,
+                   "verify, export and import use the folder itself: --store DIR");
     if (!o->store && json_count(o->exclude) > 0)
         return say(MISUSED, "--exclude needs --store; a server has --checkpoint-exclude");
     if (!o->store && json_count(o->dirs) > 1)
@@ -434,8 +443,14 @@ static int run(struct checkpoint_options *o, const char *verb)
         return checkpoint_export(&q, o->ids[0], STDOUT_FILENO, &e) < 0 ? say(OURS, e.text)
                                                                        : 0;
     }
+    if (o->file && strcmp(o->file, "-") != 0 &&
+        (o->input = open(o->file, O_RDONLY | O_CLOEXEC)) < 0) {
+        err_sys(&e, errno, "cannot open %.300s", o->file);
+        return say(OURS, e.text);
+    }
     struct json *r = o->store ? by_store(o, verb, &e) : by_server(o, verb, &e);
-    return r ? show(o, verb, r) : say(e.code == ERR_INVALID ? MISUSED : OURS, e.text);
+    return r ? show(o, verb, r)
+             : say(e.code == ERR_INVALID && !o->file ? MISUSED : OURS, e.text);
 }
 
 /* The words have been taken. */

@@ -57,12 +57,12 @@ struct records {
 
 struct tar_reader {
     struct tar_source source;
-    struct records all, next; /* of 'g' headers; of the entry that comes */
-    struct buf name, link, text;
-    uint64_t at;   /* bytes taken from the archive */
-    uint64_t left; /* data of the entry that was not read */
-    unsigned pad;  /* after it */
-    bool sparse, ended;
+    struct records all, next;         /* of 'g' headers; of the entry that comes */
+    struct buf name, link, text, own; /* own: records of the entry that comes */
+    uint64_t at;                      /* bytes taken from the archive */
+    uint64_t left;                    /* data of the entry that was not read */
+    unsigned pad;                     /* after it */
+    bool sparse, ended, whole;
     size_t ahead, ahead_n; /* the part of `bytes` that was not taken */
     uint8_t bytes[READ_AHEAD];
 };
@@ -88,6 +88,7 @@ struct tar_reader *tar_reader_new(const struct tar_source *source)
     buf_init(&r->name, TAR_NAME_MAX);
     buf_init(&r->link, TAR_NAME_MAX);
     buf_init(&r->text, TAR_RECORDS_MAX);
+    buf_init(&r->own, TAR_RECORDS_MAX);
     return r;
 }
 
@@ -100,6 +101,7 @@ void tar_reader_free(struct tar_reader *r)
     buf_release(&r->name);
     buf_release(&r->link);
     buf_release(&r->text);
+    buf_release(&r->own);
     free(r);
 }
 
@@ -309,24 +311,33 @@ static int take_record(struct records *r, struct str key, struct str value, stru
     return rc;
 }
 
-/* Parses "LENGTH KEY=VALUE\n", where LENGTH is that of all of it. */
+/* Each is "LENGTH KEY=VALUE\n", where LENGTH is that of all of it. */
+int tar_record(struct str *text, struct str *key, struct str *value)
+{
+    uint64_t n;
+    if (text->n == 0)
+        return 0;
+    long blank = str_chr(str_sub(*text, 0, 20), ' ');
+    if (blank < 1 || str_to_u64(str_sub(*text, 0, (size_t)blank), &n) < 0 ||
+        n > text->n || n < (uint64_t)blank + 3 || text->p[n - 1] != '\n')
+        return -1;
+    *value = str_sub(*text, (size_t)blank + 1, n - (size_t)blank - 2);
+    if (str_chr(*value, '=') < 1)
+        return -1;
+    *key = str_cut(value, '=');
+    *text = str_sub(*text, n, text->n);
+    return 1;
+}
+
 static int take_records(struct records *r, struct str text, struct err *e)
 {
-    while (text.n > 0) {
-        uint64_t n;
-        long blank = str_chr(str_sub(text, 0, 20), ' ');
-        if (blank < 1 || str_to_u64(str_sub(text, 0, (size_t)blank), &n) < 0 ||
-            n > text.n || n < (uint64_t)blank + 3 || text.p[n - 1] != '\n')
-            return err_set(e, ERR_INVALID, "the tar archive has a damaged pax header");
-        struct str value = str_sub(text, (size_t)blank + 1, n - (size_t)blank - 2);
-        if (str_chr(value, '=') < 1)
-            return err_set(e, ERR_INVALID, "the tar archive has a damaged pax header");
-        struct str key = str_cut(&value, '=');
+    struct str key, value;
+    int more;
+    while ((more = tar_record(&text, &key, &value)) > 0)
         if (take_record(r, key, value, e) < 0)
             return -1;
-        text = str_sub(text, n, text.n);
-    }
-    return 0;
+    return more < 0 ? err_set(e, ERR_INVALID, "the tar archive has a damaged pax header")
+                    : 0;
 }
 
 static int take_text(struct tar_reader *r, uint64_t size, struct err *e)
@@ -363,6 +374,8 @@ static int take_meta(struct tar_reader *r, char type, uint64_t size, struct err 
         r->next.has |= bit;
     } else {
         rc = take_records(type == 'g' ? &r->all : &r->next, buf_str(&r->text), e);
+        if (rc == 0 && type != 'g' && buf_adds(&r->own, buf_str(&r->text)) < 0)
+            rc = err_set(e, ERR_LIMIT, "the tar archive has too many pax headers");
     }
     return rc < 0 ? -1 : 1;
 }
@@ -454,6 +467,7 @@ static int set_entry(struct tar_reader *r, const uint8_t *h, struct tar_entry *x
     x->mtime = (say = who_says(r, HAS_TIME)) ? say->mtime : time_of(h + AT_MTIME, 12);
     x->mode = mode < 0 ? 0 : (mode_t)mode & 07777;
     x->sparse = type == 'S' || r->next.sparse;
+    x->records = buf_str(&r->own);
     /* In the oldest format a folder is a file whose name ends in a slash. */
     if (x->type == TAR_FILE && type != 'S' && str_ends(x->name, STR("/")))
         x->type = TAR_FOLDER;
@@ -489,9 +503,11 @@ static int finish(struct tar_reader *r, struct err *e)
         return err_set(e, ERR_INVALID,
                        "the tar archive goes on after its end, at byte %llu",
                        (unsigned long long)r->at - TAR_BLOCK);
-    r->ended = true;
+    r->ended = r->whole = true;
     return 0;
 }
+
+bool tar_is_whole(const struct tar_reader *r) { return r->whole; }
 
 int tar_next(struct tar_reader *r, struct tar_entry *x, struct err *e)
 {
@@ -501,6 +517,7 @@ int tar_next(struct tar_reader *r, struct tar_entry *x, struct err *e)
     if (pass(r, r->left + r->pad, e) < 0)
         return -1;
     r->left = r->pad = 0;
+    buf_reset(&r->own);
     for (;;) {
         int rc = take(r, h, sizeof(h), e);
         if (rc < 0)

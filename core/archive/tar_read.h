@@ -45,7 +45,11 @@ struct tar_entry {
     uint64_t uid, gid;
     int64_t mtime; /* seconds since 1970 */
     unsigned major, minor;
-    struct str records; /* to be written: further records of pax; never read */
+    /*
+     * Records of pax: read, all of its own header, valid until the next call; to be
+     * written, further ones.
+     */
+    struct str records;
 };
 
 struct tar_source {
@@ -65,5 +69,9 @@ void tar_reader_free(struct tar_reader *r); /* NULL is fine */
 int tar_next(struct tar_reader *r, struct tar_entry *x, struct err *e);
 /* Reads the entry's data. Returns how many bytes; 0 at its end; -1 and sets *e. */
 ssize_t tar_read(struct tar_reader *r, void *p, size_t n, struct err *e);
+/* After the last entry: whether the archive marks its end, and is not cut off there. */
+bool tar_is_whole(const struct tar_reader *r);
+/* Cuts the next record of pax off. Returns 1; 0 at the end; -1 if it is damaged. */
+int tar_record(struct str *records, struct str *key, struct str *value);
 
 #endif

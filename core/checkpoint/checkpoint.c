@@ -86,8 +86,7 @@ struct json *record_make(const struct checkpoint_call *q, struct store *s,
     return NULL;
 }
 
-/* The record for people: folders as text, without what only the store needs. */
-static struct json *shown(const struct json *record)
+struct json *record_shown(const struct json *record)
 {
     struct json *o = json_copy(record), *dirs = json_array();
     struct trees t;
@@ -134,7 +133,7 @@ static struct json *relabel(const struct checkpoint_call *q, int64_t id, struct 
         if (json_has(q->args, "pin"))
             json_put_bool(r, "pinned", json_bool(q->args, "pin", false));
         if (record_write(s, r, false, e) == 0)
-            out = shown(r);
+            out = record_shown(r);
     }
     json_free(r);
     store_close(s);
@@ -160,14 +159,14 @@ static struct json *keep(const struct checkpoint_call *q, struct store *s,
     if (last && q->key && q->key[0] &&
         str_eq(json_str(last, "key", ""), str_of(q->key))) {
         /* A worker before this one made it. */
-        out = shown(last);
+        out = record_shown(last);
     } else if (trees_scan(q, s, t, last, 0, &tree, &n, e) == 0) {
         same = is_same(q, last, &tree);
         if (same)
             r = json_copy(last);
         else if (store_commit(s, false, e) == 0)
             r = record_make(q, s, t, &tree, &n, q->why ? q->why : "request", e);
-        out = r ? shown(r) : NULL;
+        out = r ? record_shown(r) : NULL;
     }
     if (out) {
         json_put_bool(out, "same", same);
@@ -245,7 +244,7 @@ static struct json *show_one(const struct checkpoint_call *q, int64_t id, struct
         struct json *list = json_array();
         g.list = json_array();
         out = json_object();
-        json_push(list, shown(r));
+        json_push(list, record_shown(r));
         json_put(out, "checkpoints", list);
         json_put_int(out, "store", (int64_t)store_size(s));
         json_put(out, "gap_list", g.list);
@@ -272,7 +271,7 @@ static struct json *do_checkpoints(const struct checkpoint_call *q, struct err *
         struct err damage = ERR_INIT;
         struct json *r = record_read(s, ids[i], &damage);
         if (r && call_may(q, r, &damage) == 0)
-            json_push(list, shown(r));
+            json_push(list, record_shown(r));
         json_free(r);
     }
     if (n >= 0) {
@@ -409,7 +408,8 @@ struct json *checkpoint_do(const struct checkpoint_call *q, struct err *e)
         struct json *(*fn)(const struct checkpoint_call *q, struct err *e);
     } verbs[] = {{"checkpoint", do_checkpoint}, {"checkpoints", do_checkpoints},
                  {"changes", do_changes},       {"rollback", do_rollback},
-                 {"checkpoint_drop", do_drop},  {"verify", do_verify}};
+                 {"checkpoint_drop", do_drop},  {"verify", do_verify},
+                 {"import", do_import}};
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         if (strcmp(verbs[i].verb, q->verb) == 0)
             return verbs[i].fn(q, e);

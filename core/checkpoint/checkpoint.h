@@ -10,6 +10,7 @@
  *                    made first, so that this can be taken back   {"safety": ID, …}
  *   checkpoint_drop  removes some
  *   verify           reads all that is kept
+ *   import           makes a checkpoint of a tar archive         as checkpoint
  *
  * A rollback writes what it is about to do to the store before its first change. If it is
  * killed, a call with the same key does the rest; so does "unfinished": "finish", and
@@ -42,6 +43,7 @@ struct checkpoint_call {
     uint64_t file_max;          /* bytes of one file; 0: no limit */
     const char *why;            /* of checkpoint: turn, each, risky; NULL: on request */
     int64_t action;             /* the action that it precedes; 0: none */
+    int input;                  /* of import: the archive */
     const char *key;            /* names the call, also when it is repeated; NULL: none */
     const struct store_user *user; /* whose rights count; NULL: those of the process */
 };

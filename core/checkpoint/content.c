@@ -102,19 +102,35 @@ static int put_list(struct store *s, struct buf *list, bool keep, struct content
     return 0;
 }
 
+/* Where bytes come from: a file, or a stream if that is not NULL. */
+struct content_source {
+    int fd;
+    const struct content_stream *in;
+};
+
+static ssize_t source_read(const struct content_source *from, char *p, size_t n,
+                           uint64_t at, struct err *e)
+{
+    if (from->in)
+        return from->in->read(from->in->arg, p, n, e);
+    ssize_t got;
+    do {
+        got = pread(from->fd, p, n, (off_t)at);
+    } while (got < 0 && errno == EINTR);
+    return got < 0 ? err_sys(e, errno, "cannot read") : got;
+}
+
 /* Reads more of [at, end) after what is in space, up to the largest piece. */
-static int fill(int fd, uint64_t *at, uint64_t end, struct buf *space, struct err *e)
+static int fill(const struct content_source *from, uint64_t *at, uint64_t end,
+                struct buf *space, struct err *e)
 {
     while (space->n < CONTENT_MOST && *at < end) {
         size_t want = CONTENT_MOST - space->n;
         if (want > end - *at)
             want = (size_t)(end - *at);
         char *p = buf_reserve(space, want);
-        ssize_t n = p ? pread(fd, p, want, (off_t)*at) : (errno = ENOMEM, -1);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            err_sys(e, errno, "cannot read");
+        ssize_t n = p ? source_read(from, p, want, *at, e)
+                      : err_sys(e, ENOMEM, "cannot read");
         if (n <= 0)
             return n < 0 ? 2 : 1;
         buf_commit(space, (size_t)n);
@@ -124,13 +140,13 @@ static int fill(int fd, uint64_t *at, uint64_t end, struct buf *space, struct er
 }
 
 /* Puts the pieces of [at, end), which has no holes. */
-static int put_range(struct store *s, const struct gear *g, int fd, uint64_t at,
-                     uint64_t end, bool keep, struct buf *space, struct buf *list,
-                     struct err *e)
+static int put_range(struct store *s, const struct gear *g,
+                     const struct content_source *from, uint64_t at, uint64_t end,
+                     bool keep, struct buf *space, struct buf *list, struct err *e)
 {
     buf_reset(space);
     for (;;) {
-        int rc = fill(fd, &at, end, space, e);
+        int rc = fill(from, &at, end, space, e);
         if (rc != 0)
             return rc;
         if (space->n == 0)
@@ -157,6 +173,7 @@ static int cannot_read(struct err *e)
 static int put_pieces(struct store *s, int fd, uint64_t size, bool holes, bool keep,
                       struct buf *space, struct buf *list, struct err *e)
 {
+    const struct content_source file = {.fd = fd};
     struct gear g;
     uint64_t at = 0;
     gear_init(&g);
@@ -174,7 +191,7 @@ static int put_pieces(struct store *s, int fd, uint64_t size, bool holes, bool k
         if (end < 0 && errno != ENXIO && !knows_no_holes())
             return cannot_read(e);
         at = end < 0 || (uint64_t)end > size ? size : (uint64_t)end;
-        int rc = from < at ? put_range(s, &g, fd, from, at, keep, space, list, e) : 0;
+        int rc = from < at ? put_range(s, &g, &file, from, at, keep, space, list, e) : 0;
         if (rc != 0)
             return rc;
     }
@@ -184,6 +201,7 @@ static int put_pieces(struct store *s, int fd, uint64_t size, bool holes, bool k
 int content_put_file(struct store *s, int fd, uint64_t size, bool holes, bool keep,
                      struct buf *space, struct content_ref *out, struct err *e)
 {
+    const struct content_source file = {.fd = fd};
     struct buf list = BUF_INIT(STORE_OBJECT_MAX);
     uint64_t at = 0;
     int rc;
@@ -203,7 +221,7 @@ int content_put_file(struct store *s, int fd, uint64_t size, bool holes, bool ke
         if (rc == 0)
             rc = put_list(s, &list, keep, out, e);
     } else {
-        rc = fill(fd, &at, size, space, e);
+        rc = fill(&file, &at, size, space, e);
         out->kind = CONTENT_ONE;
         if (rc == 0 && !keep)
             sum_of(buf_str(space), &out->sum);
@@ -212,6 +230,78 @@ int content_put_file(struct store *s, int fd, uint64_t size, bool holes, bool ke
     }
     buf_release(&list);
     return rc;
+}
+
+/* Cuts the next hole at or after `at` off. Returns -1 if that is none of this file. */
+static int next_hole(struct str *holes, uint64_t at, uint64_t size, uint64_t *from,
+                     uint64_t *n)
+{
+    struct str length = str_cut(holes, ' '), offset = str_cut(&length, '+');
+    return str_to_u64(offset, from) < 0 || str_to_u64(length, n) < 0 || *from < at ||
+                   *n == 0 || *from > size || *n > size - *from
+               ? -1
+               : 0;
+}
+
+/* Reads n zeroes. Returns as fill. */
+static int pass_hole(const struct content_source *from, uint64_t n, struct buf *space,
+                     struct err *e)
+{
+    for (uint64_t at = 0; at < n;) {
+        buf_reset(space);
+        int rc = fill(from, &at, n, space, e);
+        if (rc != 0)
+            return rc;
+        if (space->n &&
+            (space->p[0] || memcmp(space->p, space->p + 1, space->n - 1) != 0))
+            return err_set(e, ERR_INVALID, "a hole of the file has data");
+    }
+    return 0;
+}
+
+static int put_parts(struct store *s, const struct content_source *from,
+                     struct buf *space, struct buf *list, struct err *e)
+{
+    struct str holes = from->in->holes;
+    struct gear g;
+    gear_init(&g);
+    for (uint64_t at = 0, size = from->in->size; at < size;) {
+        uint64_t hole = size, n = 0;
+        if (holes.n && next_hole(&holes, at, size, &hole, &n) < 0)
+            return err_set(e, ERR_INVALID, "the holes of the file are damaged");
+        int rc = hole > at ? put_range(s, &g, from, at, hole, true, space, list, e) : 0;
+        if (rc == 0)
+            rc = pass_hole(from, n, space, e);
+        if (rc != 0)
+            return rc;
+        if (n)
+            list_add(list, n, NULL);
+        at = hole + n;
+    }
+    return 0;
+}
+
+int content_put_stream(struct store *s, const struct content_stream *in,
+                       struct buf *space, struct content_ref *out, struct err *e)
+{
+    const struct content_source from = {.in = in};
+    struct buf list = BUF_INIT(STORE_OBJECT_MAX);
+    uint64_t at = 0;
+    int rc = 0;
+    *out = (struct content_ref){CONTENT_EMPTY, {{0}}};
+    buf_reset(space);
+    if (in->size > CONTENT_WHOLE || in->holes.n) {
+        rc = put_parts(s, &from, space, &list, e);
+        if (rc == 0)
+            rc = put_list(s, &list, true, out, e);
+    } else if (in->size) {
+        rc = fill(&from, &at, in->size, space, e);
+        out->kind = CONTENT_ONE;
+        if (rc == 0)
+            rc = store_put(s, buf_str(space), &out->sum, e);
+    }
+    buf_release(&list);
+    return rc == 1 ? err_set(e, ERR_INVALID, "the file ends early") : rc ? -1 : 0;
 }
 
 int content_put(struct store *s, struct str bytes, struct content_ref *out, struct err *e)
@@ -304,6 +394,23 @@ int content_names(struct store *s, const struct content_ref *c,
         rc = hole ? 0 : fn(arg, &sum, e);
     if (next < 0)
         rc = err_set(e, ERR_IO, "a list of pieces in the store is damaged");
+    buf_release(&list);
+    return rc;
+}
+
+int content_holes(struct store *s, const struct content_ref *c, struct buf *out,
+                  struct err *e)
+{
+    struct buf list = BUF_INIT(STORE_OBJECT_MAX);
+    struct content_sum sum;
+    uint64_t n, at = 0;
+    bool hole = false;
+    int rc = c->kind == CONTENT_LIST ? store_get(s, &c->sum, &list, e) : 0;
+    struct str rest = buf_str(&list);
+    for (; rc == 0 && list_next(&rest, &n, &hole, &sum) > 0; at += n)
+        if (hole)
+            buf_addf(out, "%s%llu+%llu", out->n ? " " : "", (unsigned long long)at,
+                     (unsigned long long)n);
     buf_release(&list);
     return rc;
 }

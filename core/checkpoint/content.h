@@ -33,6 +33,26 @@ static inline bool content_eq(const struct content_ref *a, const struct content_
  */
 int content_put_file(struct store *s, int fd, uint64_t size, bool holes, bool keep,
                      struct buf *space, struct content_ref *out, struct err *e);
+/* A file whose bytes come one after another. */
+struct content_stream {
+    /* Reads at most n bytes to p. Returns how many; 0 at the end; -1 and sets *e. */
+    ssize_t (*read)(void *arg, void *p, size_t n, struct err *e);
+    void *arg;
+    uint64_t size;
+    struct str holes; /* "OFFSET+LENGTH OFFSET+LENGTH": those of its zeroes */
+};
+/*
+ * Puts it, as the same contents as content_put_file of that file. Returns -1 and sets *e:
+ * INVALID, it ends early, or there are no such holes.
+ */
+int content_put_stream(struct store *s, const struct content_stream *in,
+                       struct buf *space, struct content_ref *out, struct err *e);
+/*
+ * Appends the holes of a file, as struct content_stream has them, after a blank if out is
+ * not empty. Returns -1 and sets *e.
+ */
+int content_holes(struct store *s, const struct content_ref *c, struct buf *out,
+                  struct err *e);
 /* Puts bytes in memory. Returns -1 and sets *e. */
 int content_put(struct store *s, struct str bytes, struct content_ref *out,
                 struct err *e);

@@ -2,7 +2,8 @@
 /*
  * A checkpoint as a tar archive: pax (POSIX.1-2017), with fractions of seconds, and with
  * extended attributes as GNU tar and others write them (SCHILY.xattr.NAME). Holes become
- * zeroes. Sockets have no type in a tar, and are left out.
+ * zeroes, and a comment has their places for import.c. Sockets have no type in a tar, and
+ * are left out.
  */
 #include "archive/tar_write.h"
 #include "base/map.h"
@@ -16,14 +17,14 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-enum { RECORDS_MAX = 768 << 10, WRITE = 4096 };
+enum { RECORDS_MAX = 768 << 10, HOLES_MAX = 256 << 10, WRITE = 4096 };
 
 struct exporting {
     struct store *s;
     int out;
     bool many;        /* names begin with the number of their folder */
     struct map first; /* of files with several names: the first one, owned */
-    struct buf head, records;
+    struct buf head, records, holes, name;
     uint64_t size; /* bytes of the file that is written */
 };
 
@@ -42,16 +43,45 @@ static void add_record(struct buf *out, struct str prefix, struct str name,
     buf_addc(out, '\n');
 }
 
-static void add_records(struct buf *out, const struct file_node *y)
+/* Times before 1970 count down: "-0.5" is -1 and half a second. */
+static void add_time(struct buf *out, struct moment t)
 {
     char time[48];
-    struct str rest = y->xattrs, name, value;
-    buf_reset(out);
-    if (y->mtime.ns && y->mtime.s >= 0 &&
-        buf_fill(time, sizeof(time), "%lld.%09u", (long long)y->mtime.s, y->mtime.ns))
+    bool before = t.s < 0;
+    if (t.ns && buf_fill(time, sizeof(time), "%s%lld.%09u", before ? "-" : "",
+                         before ? -(long long)(t.s + 1) : (long long)t.s,
+                         before ? 1000000000 - t.ns : t.ns))
         add_record(out, STR(""), STR("mtime"), str_of(time));
+}
+
+/* A name ends at the first "=", so that is written as GNU tar does. */
+static struct str key_of(struct exporting *x, struct str name)
+{
+    buf_reset(&x->name);
+    for (size_t i = 0; i < name.n; i++)
+        if (name.p[i] == '=' || name.p[i] == '%')
+            buf_addz(&x->name, name.p[i] == '=' ? "%3D" : "%25");
+        else
+            buf_addc(&x->name, name.p[i]);
+    return buf_str(&x->name);
+}
+
+static int add_records(struct exporting *x, const struct file_node *y, struct err *e)
+{
+    struct str rest = y->xattrs, name, value;
+    buf_reset(&x->records);
+    buf_reset(&x->holes);
+    buf_addz(&x->holes, EXPORT_HOLES);
+    size_t before = x->holes.n;
+    add_time(&x->records, y->mtime);
     while (xattr_next(&rest, &name, &value) > 0)
-        add_record(out, STR("SCHILY.xattr."), name, value);
+        add_record(&x->records, STR("SCHILY.xattr."), key_of(x, name), value);
+    if (y->type == ENTRY_FILE && content_holes(x->s, &y->content, &x->holes, e) < 0)
+        return -1;
+    /* More of them than a header can have are zeroes. */
+    if (x->holes.n > before && !buf_full(&x->holes))
+        add_record(&x->records, STR(""), STR("comment"), buf_str(&x->holes));
+    return 0;
 }
 
 static int put(struct exporting *x, struct str bytes, struct err *e)
@@ -118,8 +148,8 @@ static int on_entry(void *arg, struct str path, const struct file_node *none,
                           .mtime = y->mtime.s,
                           .major = major(y->device),
                           .minor = minor(y->device)};
-    if (!same.p)
-        add_records(&x->records, y);
+    if (!same.p && add_records(x, y, e) < 0)
+        return -1;
     t.records = same.p ? STR("") : buf_str(&x->records);
     buf_reset(&x->head);
     if (tar_add_header(&x->head, &t, e) < 0 || put(x, buf_str(&x->head), e) < 0)
@@ -136,8 +166,11 @@ static int on_entry(void *arg, struct str path, const struct file_node *none,
 
 int checkpoint_export(const struct checkpoint_call *q, int64_t id, int out, struct err *e)
 {
-    struct exporting x = {
-        .out = out, .head = BUF_INIT(2 << 20), .records = BUF_INIT(RECORDS_MAX)};
+    struct exporting x = {.out = out,
+                          .head = BUF_INIT(2 << 20),
+                          .records = BUF_INIT(RECORDS_MAX),
+                          .holes = BUF_INIT(HOLES_MAX),
+                          .name = BUF_INIT(RECORDS_MAX)};
     struct content_ref tree;
     struct pairs p = {.fn = on_entry, .arg = &x};
     struct json *record = NULL;
@@ -159,6 +192,8 @@ int checkpoint_export(const struct checkpoint_call *q, int64_t id, int out, stru
     map_release(&x.first);
     buf_release(&x.head);
     buf_release(&x.records);
+    buf_release(&x.holes);
+    buf_release(&x.name);
     json_free(record);
     store_close(x.s);
     return rc;

@@ -9,6 +9,7 @@
  *   holders.c      programs that have open what was replaced
  *   takes.c        parameters and members
  *   export.c       a checkpoint as a tar
+ *   import.c       a tar as a checkpoint
  */
 #ifndef OD_CHECKPOINT_OWN_H
 #define OD_CHECKPOINT_OWN_H
@@ -79,6 +80,9 @@ struct json *record_make(const struct checkpoint_call *q, struct store *s,
                          const struct trees *t, const struct content_ref *tree,
                          const struct scanned *n, const char *why, struct err *e);
 
+/* The record for people: folders as text, without what only the store needs. */
+struct json *record_shown(const struct json *record);
+
 /* Puts "NAME", and "NAME_base64" if the bytes are not valid text. */
 void put_path(struct json *o, const char *name, struct str path);
 /* Appends an element of the manifest of folders to f, which is called i. */
@@ -102,6 +106,9 @@ int changes_list(const struct changes_listing *q, const struct content_ref *a,
 
 struct json *do_changes(const struct checkpoint_call *q, struct err *e);
 struct json *do_rollback(const struct checkpoint_call *q, struct err *e);
+struct json *do_import(const struct checkpoint_call *q, struct err *e);
+/* How the comment of a file begins that has its holes; a blank and they follow. */
+#define EXPORT_HOLES "od.holes"
 /* The plan of a rollback that has not ended; the caller owns it. NULL: there is none. */
 struct json *rollback_plan(const struct store *s);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/xattr.h>
 
-enum { LIST_MAX = 64 << 10, HEAD = 6, LINK = 40 };
+enum { LIST_MAX = 64 << 10, HEAD = 6, LINK = 40, NAME_BYTES = 255 };
 
 static bool is_ours(const char *name)
 {
@@ -93,6 +93,20 @@ int xattr_read(int fd, bool path_only, struct buf *out)
     if (list != small)
         free(list);
     return rc;
+}
+
+int xattr_add(struct buf *out, struct str name, struct str value)
+{
+    char z[NAME_BYTES + 1], head[HEAD];
+    if (name.n == 0 || memchr(name.p, 0, name.n) || value.n > XATTR_MAX ||
+        !buf_fill(z, sizeof(z), "%.*s", STR_ARG(name)))
+        return -1;
+    if (!is_ours(z))
+        return 0;
+    put_head(head, name.n, value.n);
+    buf_add(out, head, HEAD);
+    buf_adds(out, name);
+    return buf_adds(out, value);
 }
 
 int xattr_next(struct str *rest, struct str *name, struct str *value)

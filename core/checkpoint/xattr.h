@@ -16,6 +16,11 @@ enum { XATTR_MAX = 256 << 10 }; /* bytes of all of a file */
  * there are none or the file system has none; -1 with errno.
  */
 int xattr_read(int fd, bool path_only, struct buf *out);
+/*
+ * Appends one; those of security modules are left out. Returns -1 if name or value are
+ * none that a file can have, or out is full.
+ */
+int xattr_add(struct buf *out, struct str name, struct str value);
 /* Cuts the next one off. Returns 1; 0 at the end; -1 if the text is damaged. */
 int xattr_next(struct str *rest, struct str *name, struct str *value);
 /*
