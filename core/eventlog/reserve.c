@@ -87,7 +87,7 @@ static void find_room(struct eventlog *l)
 /* Writes what is missing of it, as far as there is room. Returns -1 with errno. */
 static int fill_zeros(struct eventlog *l)
 {
-    static const char zeros[4096];
+    static char zeros[4096]; /* not constant: those would be in the program's file */
     while (l->zeros_bytes < l->reserve) {
         ssize_t n = pwrite(l->zeros, zeros, sizeof(zeros), (off_t)l->zeros_bytes);
         if (n < 0 && errno == EINTR)

@@ -40,7 +40,7 @@ static const char *const fifos[] = {"e", "i"};
  * user overwrites. Returns -1 with errno. */
 static int give_space(int fd)
 {
-    static const char zeros[SPARE_BYTES];
+    static char zeros[SPARE_BYTES]; /* not constant: those would be in the file */
     if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, SPARE_BYTES) == 0)
         return 0;
     if (errno != EOPNOTSUPP && errno != ENOSYS)
