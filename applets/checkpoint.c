@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "checkpoint.txt.gz.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint_send.h"
 #include "ipc/call.h"
 #include "ipc/frame.h"
 #include "where.h"
@@ -219,7 +220,7 @@ static int show(const struct checkpoint_options *o, const char *verb, struct jso
     bool bad = json_int(r, "failed", 0) > 0 || json_int(r, "damaged", 0) > 0;
     if (o->json && json_print(&b, r) == 0)
         printf("%s\n", buf_z(&b));
-    else if (strcmp(verb, "checkpoint") == 0 || o->file)
+    else if (strcmp(verb, "checkpoint") == 0 || o->file || strcmp(verb, "send") == 0)
         print_record(r);
     else if (strcmp(o->word, "show") == 0)
         print_whole(r);
@@ -285,6 +286,21 @@ static struct json *by_server(struct checkpoint_options *o, const char *verb,
     return out;
 }
 
+/* To a server elsewhere, from a folder. */
+static struct json *send_there(struct checkpoint_options *o, struct err *e)
+{
+    struct checkpoint_sender to = {
+        .server = o->server ? o->server : sockpath_of_environment(o->space)};
+    const struct checkpoint_peer peer = {checkpoint_ask, &to};
+    const struct checkpoint_call q = {
+        .verb = "send", .store = o->store, .args = o->args, .cwd = o->cwd};
+    if (!where_is_remote(to.server)) {
+        err_set(e, ERR_INVALID, "send needs a server elsewhere: --server http[s]://…");
+        return NULL;
+    }
+    return checkpoint_send(&q, o->ids[0], &peer, e);
+}
+
 /* ---- the words ---- */
 
 static const char *verb_of(const struct checkpoint_options *o)
@@ -293,7 +309,7 @@ static const char *verb_of(const struct checkpoint_options *o)
         {"create", "checkpoint"}, {"list", "checkpoints"}, {"show", "checkpoints"},
         {"diff", "changes"},      {"restore", "rollback"}, {"drop", "checkpoint_drop"},
         {"pin", "checkpoint"},    {"unpin", "checkpoint"}, {"verify", "verify"},
-        {"export", "export"},     {"import", "import"}};
+        {"export", "export"},     {"import", "import"},    {"send", "send"}};
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         if (strcmp(verbs[i][0], o->word) == 0)
             return verbs[i][1];
@@ -428,10 +444,11 @@ static int take_args(struct checkpoint_options *o, const char *verb, struct err 
 static int run(struct checkpoint_options *o, const char *verb)
 {
     struct err e = ERR_INIT;
-    bool direct = strcmp(verb, "verify") == 0 || strcmp(verb, "export") == 0 || o->file;
+    bool direct = strcmp(verb, "verify") == 0 || strcmp(verb, "export") == 0 ||
+                  strcmp(verb, "send") == 0 || o->file;
     if (direct && !o->store)
-        return say(MISUSED,
-                   "verify, export and import use the folder itself: --store DIR");
+        return say(MISUSED, "verify, export, import and send use the folder itself: "
+                            "--store DIR");
     if (!o->store && json_count(o->exclude) > 0)
         return say(MISUSED, "--exclude needs --store; a server has --checkpoint-exclude");
     if (!o->store && json_count(o->dirs) > 1)
@@ -448,7 +465,9 @@ static int run(struct checkpoint_options *o, const char *verb)
         err_sys(&e, errno, "cannot open %.300s", o->file);
         return say(OURS, e.text);
     }
-    struct json *r = o->store ? by_store(o, verb, &e) : by_server(o, verb, &e);
+    struct json *r = strcmp(verb, "send") == 0 ? send_there(o, &e)
+                     : o->store                ? by_store(o, verb, &e)
+                                               : by_server(o, verb, &e);
     return r ? show(o, verb, r)
              : say(e.code == ERR_INVALID && !o->file ? MISUSED : OURS, e.text);
 }

@@ -226,3 +226,48 @@ CHECKPOINT_ACTION(checkpoints, start_look, GIVES(checkpoints), .in_turn = false)
 CHECKPOINT_ACTION(changes, start_look, GIVES(changes), .in_turn = false)
 CHECKPOINT_ACTION(rollback, start_change, GIVES(rollback), .check = check_rollback)
 CHECKPOINT_ACTION(checkpoint_drop, start_change, GIVES(checkpoint_drop), .in_turn = false)
+CHECKPOINT_ACTION(checkpoint_import, start_change,
+                  ((const struct observation[]){{.name = "checkpoint_import",
+                                                 .extras = checkpoint_gives_checkpoint},
+                                                {0}}),
+                  .in_turn = false)
+
+/* ---- contents of other servers ---- */
+
+const struct member checkpoint_contents_gives[] = {
+    {.name = "missing",
+     .type = MEMBER_STRINGS,
+     .about = "The SHA-256 of those that were asked for and are not there"},
+    {.name = "taken", .type = MEMBER_INT, .about = "How many came with their bytes"},
+    {0}};
+
+static void on_contents(struct job *j, const struct err *e)
+{
+    struct checkpointing *r = job_owner(j);
+    r->done(r->arg, buf_str(&r->result), e->code ? e : NULL);
+    checkpointing_free(r);
+}
+
+struct checkpointing *checkpoint_contents(struct actions *all, struct str body,
+                                          void (*done)(void *arg, struct str result,
+                                                       const struct err *e),
+                                          void *arg, struct err *e)
+{
+    static const struct job_events calls = {.on_data = checkpointing_data,
+                                            .on_done = on_contents};
+    struct checkpointing *r = xnew(struct checkpointing);
+    r->done = done;
+    r->arg = arg;
+    r->call.verb = "contents";
+    r->call.bytes = body;
+    if (checkpointing_begin(r, all, &calls, -1, e) == 0)
+        return r;
+    checkpointing_free(r);
+    return NULL;
+}
+
+void checkpoint_contents_cancel(struct checkpointing *r)
+{
+    job_cancel(r->job);
+    checkpointing_free(r);
+}

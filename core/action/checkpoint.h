@@ -14,4 +14,17 @@ bool checkpoint_lets(struct action *a);
 /* An action has ended: for the pause between turns. */
 void checkpoint_ended(struct actions *all);
 
+struct checkpointing;
+/*
+ * Gives the store contents of another server, and answers which are missing. It is no
+ * action: nothing has them before checkpoint_import. Calls done once, unless it is
+ * cancelled, with the result, or with e. Returns NULL and sets *e if it cannot begin.
+ */
+struct checkpointing *checkpoint_contents(struct actions *all, struct str body,
+                                          void (*done)(void *arg, struct str result,
+                                                       const struct err *e),
+                                          void *arg, struct err *e);
+extern const struct member checkpoint_contents_gives[]; /* of the result */
+void checkpoint_contents_cancel(struct checkpointing *r);
+
 #endif

@@ -26,6 +26,9 @@ enum checkpoint_when {
 struct checkpointing {
     struct action *a;      /* whose result it is; NULL: it precedes something */
     struct checkpoints *o; /* then */
+    void (*done)(void *arg, struct str result,
+                 const struct err *e); /* or both are NULL */
+    void *arg;
     struct job *job;
     struct sandbox_place place;
     struct store_user user;

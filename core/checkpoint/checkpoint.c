@@ -108,7 +108,7 @@ struct json *record_shown(const struct json *record)
 static void on_dropped(void *arg, int64_t id) { json_push_int(arg, id); }
 
 /* Makes room. The store may hold twice as many packs as one sweep leaves. */
-static void tidy(const struct checkpoint_call *q, struct json *out)
+void call_tidy(const struct checkpoint_call *q, struct json *out)
 {
     struct err e = ERR_INIT;
     struct store *s = store_open(q->store, true, &e);
@@ -197,7 +197,7 @@ static struct json *do_checkpoint(const struct checkpoint_call *q, struct err *e
     store_close(s);
     trees_release(&t);
     if (out && full)
-        tidy(q, out);
+        call_tidy(q, out);
     if (out)
         json_put_int(out, "ms", clock_ms() - began);
     return out;
@@ -406,10 +406,11 @@ struct json *checkpoint_do(const struct checkpoint_call *q, struct err *e)
     static const struct {
         const char *verb;
         struct json *(*fn)(const struct checkpoint_call *q, struct err *e);
-    } verbs[] = {{"checkpoint", do_checkpoint}, {"checkpoints", do_checkpoints},
-                 {"changes", do_changes},       {"rollback", do_rollback},
-                 {"checkpoint_drop", do_drop},  {"verify", do_verify},
-                 {"import", do_import}};
+    } verbs[] = {{"checkpoint", do_checkpoint},   {"checkpoints", do_checkpoints},
+                 {"changes", do_changes},         {"rollback", do_rollback},
+                 {"checkpoint_drop", do_drop},    {"verify", do_verify},
+                 {"import", do_import},           {"contents", do_contents},
+                 {"checkpoint_import", do_arrive}};
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         if (strcmp(verbs[i].verb, q->verb) == 0)
             return verbs[i].fn(q, e);

@@ -11,6 +11,8 @@
  *   checkpoint_drop  removes some
  *   verify           reads all that is kept
  *   import           makes a checkpoint of a tar archive         as checkpoint
+ *   contents         takes contents of another store             {"missing", "taken"}
+ *   checkpoint_import  makes a checkpoint of them                as checkpoint
  *
  * A rollback writes what it is about to do to the store before its first change. If it is
  * killed, a call with the same key does the rest; so does "unfinished": "finish", and
@@ -44,6 +46,7 @@ struct checkpoint_call {
     const char *why;            /* of checkpoint: turn, each, risky; NULL: on request */
     int64_t action;             /* the action that it precedes; 0: none */
     int input;                  /* of import: the archive */
+    struct str bytes;           /* of contents: records of packs */
     const char *key;            /* names the call, also when it is repeated; NULL: none */
     const struct store_user *user; /* whose rights count; NULL: those of the process */
 };
@@ -53,7 +56,8 @@ struct json *checkpoint_do(const struct checkpoint_call *q, struct err *e);
 
 /* What the verbs take, and give. */
 extern const struct param_list checkpoint_takes_checkpoint, checkpoint_takes_checkpoints,
-    checkpoint_takes_changes, checkpoint_takes_rollback, checkpoint_takes_checkpoint_drop;
+    checkpoint_takes_changes, checkpoint_takes_rollback, checkpoint_takes_checkpoint_drop,
+    checkpoint_takes_checkpoint_import;
 extern const struct member checkpoint_gives_checkpoint[], checkpoint_gives_checkpoints[],
     checkpoint_gives_changes[], checkpoint_gives_rollback[],
     checkpoint_gives_checkpoint_drop[];
@@ -61,5 +65,19 @@ extern const struct member checkpoint_gives_checkpoint[], checkpoint_gives_check
 /* Writes a checkpoint as a tar archive to out. Returns -1 and sets *e. */
 int checkpoint_export(const struct checkpoint_call *q, int64_t id, int out,
                       struct err *e);
+
+enum { CHECKPOINT_CONTENTS = 12 << 20 }; /* bytes of one question at most */
+/* Another server, which gets these requests by POST. */
+struct checkpoint_peer {
+    /* Returns its answer, which the caller owns; or NULL and sets *e. */
+    struct json *(*ask)(void *arg, const char *path, struct str body, struct err *e);
+    void *arg;
+};
+/*
+ * Sends a checkpoint to another server: the contents that it has not, then the rest.
+ * Returns its answer, as of checkpoint_import, which the caller owns; NULL and sets *e.
+ */
+struct json *checkpoint_send(const struct checkpoint_call *q, int64_t id,
+                             const struct checkpoint_peer *peer, struct err *e);
 
 #endif

@@ -6,6 +6,7 @@
 #include "checkpoint/record.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { HOUR = 3600 * 1000, DAY = 24 * HOUR };
 
@@ -119,6 +120,15 @@ static int fit(struct store *s, struct json **all, long n, uint64_t budget,
     return rc < 0 ? -1 : damaged;
 }
 
+/* Contents of a checkpoint that is still to come would go. */
+static bool is_arriving(const struct store *s)
+{
+    struct stat st;
+    int64_t now = clock_wall_ms() / 1000;
+    return fstatat(store_folder(s), STORE_ARRIVING, &st, 0) == 0 &&
+           st.st_mtime > now - HOUR / 1000 && st.st_mtime < now + HOUR / 1000;
+}
+
 int keep_within(struct store *s, uint64_t budget, void (*gone)(void *arg, int64_t id),
                 void *arg, struct err *e)
 {
@@ -136,7 +146,7 @@ int keep_within(struct store *s, uint64_t budget, void (*gone)(void *arg, int64_
             rc = drop(s, all, i, gone, arg, e);
     if (rc == 0)
         rc = fit(s, all, n, budget ? budget : UINT64_MAX, gone, arg, e);
-    if (rc == 0)
+    if (rc == 0 && !is_arriving(s))
         rc = store_sweep(s, e);
     for (long i = 0; i < n; i++)
         json_free(all[i]);

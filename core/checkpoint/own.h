@@ -10,12 +10,14 @@
  *   takes.c        parameters and members
  *   export.c       a checkpoint as a tar
  *   import.c       a tar as a checkpoint
+ *   contents.c     a checkpoint of another store
  */
 #ifndef OD_CHECKPOINT_OWN_H
 #define OD_CHECKPOINT_OWN_H
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/diff.h"
+#include "checkpoint/levels.h"
 #include "checkpoint/record.h"
 #include "checkpoint/scan.h"
 
@@ -107,6 +109,10 @@ int changes_list(const struct changes_listing *q, const struct content_ref *a,
 struct json *do_changes(const struct checkpoint_call *q, struct err *e);
 struct json *do_rollback(const struct checkpoint_call *q, struct err *e);
 struct json *do_import(const struct checkpoint_call *q, struct err *e);
+struct json *do_contents(const struct checkpoint_call *q, struct err *e);
+struct json *do_arrive(const struct checkpoint_call *q, struct err *e);
+/* Drops checkpoints until the store is within its budget, and names them in out. */
+void call_tidy(const struct checkpoint_call *q, struct json *out);
 /* How the comment of a file begins that has its holes; a blank and they follow. */
 #define EXPORT_HOLES "od.holes"
 /* The plan of a rollback that has not ended; the caller owns it. NULL: there is none. */

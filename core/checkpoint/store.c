@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEAD_MAGIC = 0x3163646f, PROBE = 16 << 10, SMALL = 64 };
+enum { PROBE = 16 << 10, SMALL = 64 };
 #define INDEX_MAGIC "odindex1"
 
 static const char growing[] = "new", growing_index[] = "new.index";
@@ -277,7 +277,7 @@ static int writer_begin(struct store *s, struct err *e)
     return w->fd < 0 ? err_sys(e, why, "cannot write to the store") : 0;
 }
 
-static int writer_add(struct store *s, const struct content_sum *sum, uint32_t raw,
+int writer_add(struct store *s, const struct content_sum *sum, uint32_t raw,
                       struct str stored, struct err *e)
 {
     struct writer *w = &s->w;

@@ -98,6 +98,24 @@ size_t store_packs(const struct store *s);
 int store_write_file(const struct store *s, const char *name, struct str text,
                      bool durable, struct err *e);
 
+/* A file of the store while contents arrive whose checkpoint is not there yet. */
+#define STORE_ARRIVING "arriving"
+
+/* ---- store_packed.c ---- */
+
+/* Appends the question whether a content is there. Returns -1 if out is full. */
+int packed_ask(struct buf *out, const struct content_sum *sum);
+/* Appends a content as it is in its pack, unchecked. Returns -1 and sets *e. */
+int packed_get(struct store *s, const struct content_sum *sum, struct buf *out,
+               struct err *e);
+/*
+ * Cuts the next of them off. Returns 1: its bytes are those of its name, and in the
+ * store; 2: it was asked for, and is there; 3: it was, and is not; 0 at the end; -1 and
+ * sets *e.
+ */
+int packed_take(struct store *s, struct str *rest, struct content_sum *asked,
+                struct err *e);
+
 /* ---- store_sweep.c ---- */
 
 /* Forgets all marks. */

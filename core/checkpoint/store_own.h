@@ -7,10 +7,11 @@
 #include "checkpoint/store.h"
 
 enum {
-    PACK_NAME = 16,       /* hex digits */
-    PACK_FILE = 32,       /* of a file's name, with its terminator */
-    PACK_HEAD = 48,       /* bytes before a record */
-    PACK_WRITE = 1 << 20, /* bytes written at once */
+    HEAD_MAGIC = 0x3163646f, /* "odc1" */
+    PACK_NAME = 16,          /* hex digits */
+    PACK_FILE = 32,          /* of a file's name, with its terminator */
+    PACK_HEAD = 48,          /* bytes before a record */
+    PACK_WRITE = 1 << 20,    /* bytes written at once */
     INDEX_HEAD = 16
 };
 
@@ -80,5 +81,9 @@ int writer_copy(struct store *s, const struct pack *from, const struct store_pla
 /* Writes the index of a pack in one step. Sorts places. Returns -1 and sets *e. */
 int index_write(const struct store *s, const char *name, struct store_place *places,
                 size_t n, struct err *e);
+
+/* Adds a content to the growing pack, as it is stored. Returns -1 and sets *e. */
+int writer_add(struct store *s, const struct content_sum *sum, uint32_t raw,
+               struct str stored, struct err *e);
 
 #endif

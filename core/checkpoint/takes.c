@@ -138,6 +138,28 @@ const struct param_list checkpoint_takes_checkpoint_drop = {
     .params = drop_params,
     .example = "{\"ids\": [1]}"};
 
+static const struct param import_params[] = {
+    {.name = "tree",
+     .type = PARAM_STRING,
+     .required = true,
+     .about = "The name of its tree, whose contents have been sent"},
+    {.name = "dirs_base64",
+     .type = PARAM_STRINGS,
+     .required = true,
+     .about = "Its folders: the bytes of absolute paths, as base64"},
+    {.name = "label", .type = PARAM_STRING, .about = "A text to find it by"},
+    {.name = "pin",
+     .type = PARAM_BOOL,
+     .dflt = "false",
+     .about = "Whether it stays when the store is over its budget"},
+    {0}};
+
+const struct param_list checkpoint_takes_checkpoint_import = {
+    .about = "Makes a checkpoint of contents that another server has sent, all of which "
+             "must be there",
+    .params = import_params,
+    .example = "{\"tree\": \"1…\", \"dirs_base64\": [\"L3dvcms=\"]}"};
+
 /* ---- what they give ---- */
 
 static const struct member gap_members[] = {

@@ -274,7 +274,9 @@ int trees_scan(const struct checkpoint_call *q, struct store *s, struct trees *t
                old = BUF_INIT(MANIFEST_MAX);
     struct ignore *skip = patterns(q->exclude);
     struct content_ref was;
-    bool known = last && record_tree(last, &was, e) == 0;
+    /* What stat(2) said on another machine says nothing here. */
+    bool known = last && !str_eq(json_str(last, "why", ""), STR("import")) &&
+                 record_tree(last, &was, e) == 0;
     int rc = 0;
     *out = (struct scanned){0};
     for (size_t i = 0; rc == 0 && i < t->n; i++) {

@@ -4,6 +4,7 @@
 //
 // Does each action and asks each route, and holds what is answered against its schema. The
 // schemas are closed here: a member that is not described is a failure.
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -169,6 +170,15 @@ await act('changes', { from: kept, diff: true });
 await act('rollback', { to: kept, dry_run: true, diff: true });
 const undo = await act('rollback', { to: kept });
 await act('checkpoint_drop', { ids: [undo.extras.safety] });
+// One empty folder: an entry of a manifest, as the record of a pack.
+const manifest = Buffer.from('020002' + '3130' + 'ed03' + '00'.repeat(7), 'hex');
+const digest = createHash('sha256').update(manifest).digest();
+const packed = Buffer.concat([Buffer.from('6f646331', 'hex'), Buffer.from([manifest.length, 0, 0, 0]),
+    Buffer.from([manifest.length, 0, 0, 0]), Buffer.alloc(4), digest, manifest]);
+const arrived = { tree: `1${digest.toString('hex')}`, dirs_base64: [Buffer.from(folder).toString('base64')] };
+await act('checkpoint_import', arrived);
+await ask('POST', '/checkpoints/contents', '/checkpoints/contents', { data: packed });
+await act('checkpoint_import', arrived);
 
 await act('cell', { code: '1 + 1' });
 await act('cell', { code: 'print(1); 1 / 0', rich: true });

@@ -7,12 +7,18 @@
  *   GET /checkpoints/{id}        the same, of one
  *   POST /checkpoints            checkpoint
  *   POST /checkpoints/changes, rollback, drop   (checkpoint_drop)
+ *   POST /checkpoints/contents   contents that another server sends; not in the log
+ *   POST /checkpoints/import     checkpoint_import, which makes a checkpoint of them
  */
 #include "front/events/own.h"
 
+#include "action/checkpoint.h"
 #include "base/param.h"
+#include "base/xalloc.h"
 
-enum { BODY_MAX = 256 << 10 };
+#include <stdlib.h>
+
+enum { BODY_MAX = 256 << 10, CONTENTS_MAX = 12 << 20 };
 
 #define SESSION \
     { \
@@ -53,6 +59,51 @@ static void post_changes(struct req *r) { post_body(r, "changes"); }
 static void post_rollback(struct req *r) { post_body(r, "rollback"); }
 static void post_drop(struct req *r) { post_body(r, "checkpoint_drop"); }
 
+static void post_import(struct req *r) { post_body(r, "checkpoint_import"); }
+
+/* ---- contents ---- */
+
+struct contents {
+    struct req *req;
+    struct checkpointing *call;
+};
+
+static void contents_done(void *arg, struct str result, const struct err *e)
+{
+    struct contents *c = arg;
+    if (e)
+        events_http_refuse(c->req, e);
+    else
+        req_answer(c->req, 200, "application/json", result);
+    free(c);
+}
+
+static void contents_gone(struct req *r, void *owner)
+{
+    struct contents *c = owner;
+    (void)r;
+    checkpoint_contents_cancel(c->call);
+    free(c);
+}
+
+static void post_contents(struct req *r)
+{
+    struct events *ev = req_arg(r);
+    struct contents *c = xnew(struct contents);
+    struct err e = ERR_INIT;
+    engine_touch(ev->en);
+    c->req = r;
+    c->call = checkpoint_contents(ev->actions, req_body(r), contents_done, c, &e);
+    if (c->call) {
+        req_own(r, c, contents_gone);
+    } else {
+        events_http_refuse(r, &e);
+        free(c);
+    }
+}
+
+/* ---- routes ---- */
+
 static const struct param list_query[] = {{.name = "limit",
                                            .type = PARAM_INT,
                                            .ranged = true,
@@ -73,7 +124,15 @@ ANSWERS(list_answers, "The checkpoints", "checkpoints_result");
 ANSWERS(made_answers, "The checkpoint", "checkpoint_result");
 ANSWERS(changes_answers, "The changes", "changes_result");
 ANSWERS(rollback_answers, "What was changed, or would be", "rollback_result");
+ANSWERS(import_answers, "The checkpoint", "checkpoint_import_result");
 ANSWERS(drop_answers, "What was removed", "checkpoint_drop_result");
+
+static const struct route_answer contents_answers[] = {
+    {.status = 200,
+     .about = "Which are missing",
+     .value = &(const struct member){.type = MEMBER_OBJECT,
+                                     .members = checkpoint_contents_gives}},
+    {0}};
 
 static const struct route routes[] = {
     {.methods = HTTP_GET,
@@ -119,6 +178,22 @@ static const struct route routes[] = {
      .query = session_query,
      .schema = "checkpoint_drop_arguments",
      .answers = drop_answers},
+    {.methods = HTTP_POST,
+     .path = "/checkpoints/contents",
+     .run = post_contents,
+     .body_max = CONTENTS_MAX,
+     .about = "Takes contents of a checkpoint of another server, and reports those that "
+              "are missing",
+     .takes = "application/octet-stream",
+     .answers = contents_answers},
+    {.methods = HTTP_POST,
+     .path = "/checkpoints/import",
+     .run = post_import,
+     .body_max = BODY_MAX,
+     .about = "Makes a checkpoint of contents that were sent, when all are there",
+     .query = session_query,
+     .schema = "checkpoint_import_arguments",
+     .answers = import_answers},
     {.methods = HTTP_GET,
      .path = "/checkpoints/{id}",
      .run = get_one,
