@@ -32,6 +32,8 @@ struct events_options {
     const char *server; /* WHERE (net/sockpath.h), or NULL */
     uint64_t since;
     bool follow, json;
+    const char *cast;    /* the session to record, or NULL: since is an action then */
+    bool begun;          /* a part of the recording was printed */
     bool heard;          /* on this connection */
     bool checked;        /* that the server answers, on this connection */
     int64_t opened;      /* the time of the connection, as clock_ms */
@@ -113,7 +115,7 @@ static void print_line(struct str line)
 
 static void print_lines(const struct events_options *o, struct str lines)
 {
-    if (o->json) {
+    if (o->json || o->cast) {
         fwrite(lines.p, 1, lines.n, stdout);
         return;
     }
@@ -127,9 +129,12 @@ static int ask(struct client *c, const struct events_options *o)
 {
     struct json *q = json_object();
     json_put_int(q, "v", FRAME_VERSION);
-    json_put_z(q, "do", "events");
+    json_put_z(q, "do", o->cast ? "cast" : "events");
     json_put_int(q, "since", (int64_t)o->since);
-    json_put_bool(q, "follow", o->follow);
+    if (o->cast)
+        json_put_z(q, "session", o->cast);
+    else
+        json_put_bool(q, "follow", o->follow);
     int r = frame_add_json(&c->out, 'Q', q);
     json_free(q);
     return r;
@@ -145,8 +150,9 @@ static int take(struct client *c, struct events_options *o)
     while ((r = client_frame(c, &f)) > 0) {
         o->heard = true;
         if (f.type == 'O' && frame_bytes(f.payload, &next, &lines) == 0) {
+            o->begun = true;
             print_lines(o, lines);
-            o->since = next - 1;
+            o->since = o->cast ? o->since : next - 1;
         } else if (f.type == 'R') {
             struct err e = ERR_INIT;
             struct json *j = json_parse(f.payload, &e);
@@ -214,6 +220,8 @@ static int again(struct client *c, struct events_options *o)
     int64_t end = clock_ms() + LOST_MS;
     struct err e = ERR_INIT;
     int64_t now = clock_ms();
+    if (o->cast && o->begun)
+        return fail("the connection was lost within the recording; export it again");
     if (o->heard || now - o->opened > STEADY_MS)
         o->mute_since = 0;
     else if (o->mute_since == 0)
@@ -245,27 +253,39 @@ static int events_main(int argc, char **argv)
     struct events_options o = {0};
     struct err e = ERR_INIT;
     char space[SOCKPATH_MAX];
+    bool plain = false, from = false;
     for (int i = 1; i < argc; i++) {
         char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--follow") == 0 || strcmp(argv[i], "-f") == 0) {
             o.follow = true;
         } else if (strcmp(argv[i], "--json") == 0) {
             o.json = true;
+        } else if (strcmp(argv[i], "--cast") == 0 && value) {
+            o.cast = argv[++i];
         } else if (is_where(argv[i]) && value) {
             if (where_take(&o.server, space, argv[i++], value, &e) < 0)
                 return fail(e.text);
         } else if (strcmp(argv[i], "--since") == 0 && value) {
             if (str_to_u64(str_of(argv[++i]), &o.since) < 0)
                 return fail("--since takes the id of an event, or 0");
+            plain = true;
+        } else if (strcmp(argv[i], "--from") == 0 && value) {
+            if (str_to_u64(str_of(argv[++i]), &o.since) < 0)
+                return fail("--from takes the id of an action");
+            from = true;
         } else {
             called_say("%s %.200s; see %s\n",
-                       !is_where(argv[i]) && strcmp(argv[i], "--since")
+                       !is_where(argv[i]) && strcmp(argv[i], "--since") &&
+                               strcmp(argv[i], "--cast") && strcmp(argv[i], "--from")
                            ? "there is no option"
                            : "a value is missing for",
                        argv[i], called_help("events").z);
             return STATUS_OURS;
         }
     }
+    if (o.cast ? plain || o.follow || o.json : from)
+        return fail(o.cast ? "--cast goes with --from, not with --since, --follow, --json"
+                           : "--from goes with --cast");
     signal(SIGPIPE, SIG_IGN);
     struct client c;
     int r = client_open(&c, o.server, false, &e) < 0 ? fail(e.text) : 1;

@@ -56,6 +56,8 @@
  *           detach, timeout_ms, stream: a process of its own; 'O' and 'E'
  *   events  since, follow: the log's lines after that id, as 'O' frames whose offset is
  *           the id that follows their last line
+ *   cast    session, since (an action; 0: all): the session as a recording of
+ *           asciinema, as 'O' frames whose offsets are 0
  *   info    → {"name":…,"version":…,"socket":…,"addresses":[…],"sessions":[…],
  *           "pid":…,"worker":…,"uptime_ms":…,"state_dir":…}, "connect": if a backend is
  *           dialled

@@ -13,6 +13,7 @@
 #include "os/spawn.h"
 #include "shell/session.h"
 #include "shell/spool.h"
+#include "shell/times.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,11 +27,14 @@
 
 enum { EXIT_GRACE_MS = 300, FLOW_LOOK_MS = 1000 };
 
+#define TIMES_FILE "times-process-%s"
+
 struct process {
     struct engine *en;
     char *name;
     char *head; /* what runs, for lists */
     char *cwd;
+    struct times times; /* of its output; fd -1 without a terminal */
     struct proc proc;
     char call[LIMIT_ID + 1];
     bool ended;
@@ -198,6 +202,7 @@ static void on_changed(struct proc *proc)
     const struct keep_proc *r = &proc->r;
     struct list *it, *tmp;
     send_due(p);
+    times_output(&p->times, r->out[0].offset, spool_start(&r->out[0]));
     list_each (it, tmp, &p->ops) {
         struct op *op = list_entry(it, struct op, node);
         if (op->with_stdin)
@@ -381,6 +386,7 @@ int process_resize(struct process *p, int rows, int cols, struct err *e)
                        PTY_SIDE_MAX);
     if (pty_resize(p->proc.in, rows, cols) < 0)
         return err_sys(e, errno, "cannot set the size of process %s's terminal", p->name);
+    times_size(&p->times, rows, cols);
     return 0;
 }
 
@@ -398,6 +404,7 @@ static struct process *process_make(struct engine *en, struct str name)
     p->en = en;
     p->name = xstrndup(name.p, name.n);
     p->proc = (struct proc){.in = -1, .spool = {-1, -1}, .changed = on_changed};
+    p->times.fd = -1;
     p->uid = en->uid;
     p->gid = en->gid;
     p->wall_ms = clock_wall_ms();
@@ -604,6 +611,16 @@ static int spawn(struct process *p, const struct process_opts *o, struct str log
     return r;
 }
 
+/* Programs with a terminal have times of their output. */
+static void open_times(struct process *p, bool fresh, int rows, int cols)
+{
+    char file[96];
+    snprintf(file, sizeof(file), TIMES_FILE, p->name);
+    times_open(&p->times, p->en, file, fresh, p->proc.r.out[0].offset, rows, cols);
+}
+
+int process_times(const struct process *p) { return p->times.fd; }
+
 struct process *process_start(struct engine *en, const struct process_opts *o,
                               struct err *e)
 {
@@ -642,6 +659,8 @@ struct process *process_start(struct engine *en, const struct process_opts *o,
         p->gid = gid;
         p->whole = o->whole;
         p->until_eof = o->until_eof;
+        if (o->rows)
+            open_times(p, true, o->rows, o->cols);
         describe(p, o->argv);
         p->cwd = o->cwd.n ? xstrndup(o->cwd.p, o->cwd.n) : xstrdup(en->home);
         snprintf(p->call, sizeof(p->call), "%s", o->call ? o->call : "");
@@ -686,6 +705,8 @@ void process_resume(struct engine *en, struct str name, struct str state)
         return;
     }
     p->proc.changed = on_changed;
+    if (process_has_tty(p))
+        open_times(p, false, 0, 0);
     on_changed(&p->proc);
 }
 
@@ -734,6 +755,9 @@ void process_free(struct process *p)
     spool_remove(dir, file);
     snprintf(file, sizeof(file), "process-%s.err", p->name);
     spool_remove(dir, file);
+    snprintf(file, sizeof(file), TIMES_FILE, p->name);
+    spool_remove(dir, file);
+    times_close(&p->times);
     struct buf key = BUF_INIT(128);
     buf_addf(&key, "process/%s", p->name);
     hold_put(p->en->hold, buf_str(&key), STR(""));

@@ -184,6 +184,7 @@ struct session *session_make(struct engine *en, struct str name)
     s->tty.rows = ROWS;
     s->tty.cols = COLS;
     s->proc = (struct proc){.in = -1, .spool = {-1, -1}, .changed = session_changed};
+    s->times.fd = -1;
     s->input.feed.changed = session_feed_changed;
     buf_init(&s->given.env, LIMIT_SPAWN_MAX);
     buf_init(&s->env.vars, ENV_MAX);
@@ -312,6 +313,8 @@ static void remove_files(struct session *s)
     char file[96];
     snprintf(file, sizeof(file), "session-%s", s->name);
     spool_remove(path, file);
+    snprintf(file, sizeof(file), TIMES_FILE, s->name);
+    spool_remove(path, file);
 }
 
 static void drop_all(struct session *s, enum err_code code, const char *why)
@@ -335,6 +338,8 @@ uint64_t session_spool_bytes(const struct session *s)
     return o->offset < o->cap ? o->offset : o->cap;
 }
 
+int session_times(const struct session *s) { return s->times.fd; }
+
 void session_free(struct session *s)
 {
     drop_all(s, ERR_GONE, "was ended");
@@ -352,6 +357,7 @@ void session_free(struct session *s)
     hold_ask_cancel(s->en->hold, s);
     hold_forget(&s->proc);
     session_drop_records(s);
+    times_close(&s->times);
     remove_files(s);
     struct buf key = BUF_INIT(128);
     session_key_name(s, &key);

@@ -216,6 +216,8 @@ void session_free(struct session *s);
 void session_cancel(struct session *s);
 /* Bytes of output that are kept, at most. */
 uint64_t session_spool_bytes(const struct session *s);
+/* The times of its output (times_next); borrowed, -1: none are kept. */
+int session_times(const struct session *s);
 /* To be called when a waiting caller comes, leaves or takes output: see hold_flow. */
 void session_flow(struct session *s);
 

@@ -322,6 +322,7 @@ void session_changed(struct proc *p)
     struct session *s = container_of(p, struct session, proc);
     if (s->kill.list.next != &s->kill.list && (p->r.flags & KEEP_P_EXITED))
         TRACE(TRACE_SESSION, "session %s: shell exited under a kill", s->name);
+    times_output(&s->times, p->r.out[0].offset, spool_start(&p->r.out[0]));
     scan(s);
     struct list *it, *tmp;
     list_each (it, tmp, &s->tty.viewers)

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "shell/session.h"
+#include "shell/times.h"
 #include "term/question.h"
 
 #include <termios.h>
@@ -297,12 +298,15 @@ struct session_kept {
     uint64_t scanned; /* scan.at, as the keeper has it */
 };
 
+#define TIMES_FILE "times-session-%s" /* next to the spool */
+
 struct session {
     struct engine *en; /* borrowed */
     char *name;        /* owned */
     uid_t uid;
     gid_t gid;
     struct proc proc;               /* the shell at the keeper */
+    struct times times;             /* of its output */
     enum session_state state;       /* session.c: session_to */
     struct shell sh;                /* session_start.c */
     struct session_start start;     /* session_start.c */

@@ -286,6 +286,9 @@ static int spawn_shell(struct session *s, struct err *e)
         char file[96];
         snprintf(file, sizeof(file), "session-%s", s->name);
         sp.spool[0] = spool_new(en, file, &sp.spool_bytes, e);
+        snprintf(file, sizeof(file), TIMES_FILE, s->name);
+        times_close(&s->times);
+        times_open(&s->times, en, file, true, 0, s->tty.rows, s->tty.cols);
     }
     if (sp.spool[0] < 0)
         goto out;

@@ -13,6 +13,7 @@
 #include "engine/part.h"
 #include "os/null.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { KEPT_VERSION = 3 };
@@ -247,6 +248,10 @@ void session_resume(struct engine *en, struct str name, struct str state)
     s->proc.uid = s->uid;
     s->proc.gid = s->gid;
     session_name_tty(s, s->proc.in);
+    char file[96];
+    snprintf(file, sizeof(file), TIMES_FILE, s->name);
+    times_open(&s->times, en, file, false, session_out(s)->offset, s->tty.rows,
+               s->tty.cols);
     struct buf key = BUF_INIT(128);
     buf_addf(&key, "environ/%s", s->name);
     struct buf *kept = map_get(&en->states, buf_str(&key));

@@ -84,6 +84,7 @@ int session_resize(struct session *s, int rows, int cols, struct err *e)
     s->tty.cols = cols;
     if (s->proc.in >= 0)
         pty_resize(s->proc.in, rows, cols);
+    times_size(&s->times, rows, cols);
     session_notify(&s->tty.watchers, NOTE_STATE, NULL);
     return 0;
 }

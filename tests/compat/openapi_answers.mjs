@@ -232,6 +232,7 @@ row('so is the log', every.events.length > 100, every.events.length);
 
 // ---- routes ----
 
+await ask('GET', '/sessions/main/cast', '/sessions/{session}/cast');
 for (const path of ['/alive', '/ready', '/server_info', '/metrics', '/terminal', '/openapi.json', '/client.py',
     '/client.ts', '/vscode/connection_token', '/skills', '/files/list'])
     await ask('GET', path, path);

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Live terminals: viewers of one session, who drives, pictures for late and slow ones,
-secrets, bad input, and a killed worker."""
+secrets, bad input, and a killed worker. And sessions as recordings."""
 import asyncio
 import contextlib
+import glob
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.parse
 import urllib.request
 
 import websockets
@@ -628,6 +632,213 @@ def _(_):
           "the time before the kill counts")
     same(s.events().count('"observation":"request_control"'), 3)
     s.end()
+
+
+# ---- recordings
+
+def cast(s, session, query="", key=KEY, status=200):
+    """The recording of a session: its header and its events."""
+    ask = urllib.request.Request(f"http://127.0.0.1:{s.port}/sessions/{session}/cast{query}",
+                                 headers={"X-Session-API-Key": key})
+    try:
+        with urllib.request.urlopen(ask, timeout=LIMIT) as answer:
+            same(answer.headers["Content-Type"], "application/x-asciicast")
+            text = answer.read().decode()
+    except urllib.error.HTTPError as e:
+        same((e.code, status), (status, status))
+        return json.loads(e.read())["error"]
+    same(status, 200)
+    head, *events = map(json.loads, text.splitlines())
+    return head, events
+
+
+def of(events, code):
+    return "".join(text for _, kind, text in events if kind == code)
+
+
+def when(events, text):
+    """The time of the first output with this text."""
+    return next(at for at, kind, data in events if kind == "o" and text in data)
+
+
+@row("a session as a recording: its commands, their output when it came, its sizes")
+def _(s):
+    gate = f"{T}/cast-gate"
+    s.run("rec", "printf 'one\\ntwo'; echo\n true")
+    seen = s.view("rec")
+    slow = s.act("rec", "run", wait=False,
+                 command=f"echo be''fore; until [ -e {gate} ]; do sleep 0.02; done; echo af''ter")
+    seen.shows("before")
+    began = time.monotonic()
+    s.act("rec", "resize", rows=20, cols=61)
+    wait_for(lambda: cast(s, "rec")[1][-1][1] == "r", "the new size")
+    head, events = cast(s, "rec")
+    same([e[1:] for e in events],
+         [["m", "printf 'one\\ntwo'; echo"], ["o", "one\r\ntwo\r\n"],
+          ["m", f"echo be''fore; until [ -e {gate} ]; do sleep 0.02; done; echo af''ter"],
+          ["o", "before\r\n"], ["r", "61x20"]], "while the command runs")
+    same((head["version"], head["width"], head["height"], head["title"]), (2, 200, 50, "rec"))
+    took = time.monotonic() - began
+    with open(gate, "w", encoding="ascii"):
+        pass
+    seen.shows("after\r\n")
+    wait_for(lambda: s.sessions()["rec"]["state"] == "idle", "it is idle")
+    _, events = cast(s, "rec")
+    holds(when(events, "after") - when(events, "before") >= took - 0.05, took, events)
+    same(sorted(events, key=lambda e: e[0]), events)
+    third, parts = cast(s, "rec", "?v=3")
+    same((third["version"], third["term"]["cols"]), (3, 200))
+    holds(abs(sum(e[0] for e in parts) - events[-1][0]) < 0.001, parts, events)
+    _, last = cast(s, "rec", f"?from={slow['id']}")
+    same((last[0][0], [e[1:] for e in last]), (0, [e[1:] for e in events[2:]]))
+    seen.close()
+
+
+@row("a recording that cannot be: no such session, action or version; a bad number")
+def _(s):
+    s.run("rec2", "echo x")
+    for session, query, status, code in (
+            ("none", "", 404, "NOTFOUND"), ("rec2", "?from=99999", 404, "NOTFOUND"),
+            ("rec2", "?v=4", 400, "INVALID"), ("rec2", "?v=99999999999", 400, "INVALID"),
+            ("rec2", "?from=x", 400, "INVALID"), ("rec2", "?from=-1", 400, "INVALID"),
+            ("a" * 90, "", 404, "NOTFOUND")):
+        same(cast(s, session, query, status=status)["code"], code, query)
+    with contextlib.suppress(urllib.error.HTTPError):
+        urllib.request.urlopen(f"http://127.0.0.1:{s.port}/sessions/rec2/cast", timeout=LIMIT)
+        holds(False, "without a key")
+
+
+@row("od events --cast writes the same, and says what is wrong")
+def _(s):
+    s.run("rec3", "echo a")
+    second = s.run("rec3", "echo b")["cause"]
+    same(cast(s, "rec3")[1][-1][2], "b\r\n")
+
+    def od(*words):
+        got = subprocess.run([OD, "events", *words], env=s.env, capture_output=True, text=True,
+                             timeout=LIMIT, check=False)
+        return got.returncode, got.stdout, got.stderr
+    status, out, said = od("--cast", "rec3")
+    head, *events = map(json.loads, out.splitlines())
+    same((status, said), (0, ""))
+    same((head, events), cast(s, "rec3"))
+    status, out, _ = od("--cast", "rec3", "--from", str(second))
+    same([json.loads(x)[1:] for x in out.splitlines()[1:]], [["m", "echo b"], ["o", "b\r\n"]])
+    for words, text in ((("--cast", "nine"), "there is no session nine"),
+                        (("--cast", "rec3", "--from", "1000000"), "has no output in session rec3"),
+                        (("--cast", "rec3", "--since", "1"), "--cast goes with --from"),
+                        (("--from", "1"), "--from goes with --cast"),
+                        (("--cast",), "a value is missing for --cast")):
+        status, out, said = od(*words)
+        same((status, out), (125, ""))
+        has(said, text)
+    played = subprocess.run([OD, "asciinema", "convert", "-f", "txt", "-", "-"], text=True,
+                            input=od("--cast", "rec3")[1], capture_output=True, timeout=LIMIT,
+                            check=True)
+    same(played.stdout, "a\nb\n")
+
+
+@row("a recording: secrets, also in pieces; bytes that are no text; the alternate screen")
+def _(s):
+    s.run("rec4", "printf pass; sleep 0.1; printf 'word99 x\\n'", secrets={"P": "password99"})
+    s.run("rec4", "printf 'a\\377b\\303'; sleep 0.1; printf '\\251\\n'")
+    s.run("rec4", "printf '\\033[?1049hin\\nside\\033[?1;1049lout\\nend\\r\\n'; echo password99")
+    s.run("rec4", "printf passw")
+    same(of(cast(s, "rec4")[1], "o"), "<secret_hidden> x\r\na\ufffdbé\r\n"
+         "\x1b[?1049hin\nside\x1b[?1;1049lout\r\nend\r\n<secret_hidden>\r\npassw")
+    lacks(of(cast(s, "rec4")[1], "m"), "password99")
+
+
+@row("a recording of more than is kept: the gap says its bytes; a slow reader stops nothing")
+def _(s):
+    s.run("rec5", "echo first")
+    s.run("rec5", "yes 0123456789abcde | head -c 70000000")
+    with socket.create_connection(("127.0.0.1", s.port), LIMIT) as slow:
+        slow.sendall(b"GET /sessions/rec5/cast HTTP/1.0\r\nX-Session-API-Key: " + KEY.encode()
+                     + b"\r\n\r\n")
+        got = slow.recv(1000)
+        has(got.decode(), "200")
+        same(s.run("rec5", "echo meanwhile")["content"], "meanwhile\n")
+        with open(f"/proc/{s.worker()}/status", encoding="ascii") as f:
+            peak = int(re.search(r"VmRSS:\s+(\d+)", f.read())[1])
+        holds(peak < 60000, peak)
+        parts = [got]
+        while part := slow.recv(1 << 20):
+            parts.append(part)
+    events = [json.loads(x) for x in b"".join(parts).decode().split("\r\n\r\n", 1)[1].splitlines()[1:]]
+    gap = [text for _, kind, text in events if kind == "m" and "gone" in text]
+    same(len(gap), 1)
+    last = int(re.fullmatch(r"output is gone: bytes 0 to (\d+)", gap[0])[1])
+    text = of(events, "o")
+    holds(last > 2000000, gap)
+    holds(len(text) > 60000000, len(text))
+    holds(text.endswith("0123456789abcde\r\n"), text[-40:])
+
+
+@row("a recording after the worker was killed: times stay; without their file, those of actions")
+def _(_):
+    s = Server("recorded")
+    gate = f"{T}/cast-gate2"
+    s.run("r", "echo zero")
+    first = s.view("r")
+    s.act("r", "run", wait=False,
+          command=f"echo o''ne; until [ -e {gate} ]; do sleep 0.02; done; echo t''wo")
+    first.shows("one")
+    began = time.monotonic()
+    os.kill(s.worker(), signal.SIGKILL)
+    wait_for(lambda: first.code is not None, "the link breaks")
+
+    def there():
+        with contextlib.suppress(OSError, urllib.error.URLError):
+            return s.sessions()["r"]["state"]
+    wait_for(there, "the next worker")
+    took = time.monotonic() - began
+    with open(gate, "w", encoding="ascii"):
+        pass
+    wait_for(lambda: there() == "idle", "it is idle")
+    _, events = cast(s, "r")
+    same(of(events, "o"), "zero\r\none\r\ntwo\r\n")
+    same([e[2][:8] for e in events if e[1] == "m"], ["echo zer", "echo o''"])
+    holds(when(events, "two") - when(events, "one") >= took - 0.05, took, events)
+    os.unlink(glob.glob(s.dir + "/state/*/spool/times-session-r")[0])
+    os.kill(s.worker(), signal.SIGKILL)
+    wait_for(lambda: there() == "idle", "the next worker")
+    s.run("r", "echo three")
+    _, old = cast(s, "r")
+    same([e[1:] for e in old if e[1] == "m"][:2], [e[1:] for e in events if e[1] == "m"])
+    same(of(old, "o"), "zero\r\none\r\ntwo\r\nthree\r\n")
+    holds(when(old, "two") >= when(old, "one") > when(old, "zero") or old[0][0] == 0, old)
+    s.end()
+
+
+@row("a recording of an earlier session of that name has none of its commands")
+def _(s):
+    s.run("again", "echo old; echo older")
+    subprocess.run([OD, "exec", "-s", "again", "--kill", "--end"], env=s.env, check=True,
+                   timeout=LIMIT, capture_output=True)
+    wait_for(lambda: "again" not in s.sessions(), "it is gone")
+    same(cast(s, "again", status=404)["code"], "NOTFOUND")
+    s.run("again", "echo new")
+    same([e[1:] for e in cast(s, "again")[1]], [["m", "echo new"], ["o", "new\r\n"]])
+
+
+@row("a pane of tmux is recorded, with the size that it had")
+def _(s):
+    tmux = [OD, "tmux", "-S", s.dir + "/s"]
+    subprocess.run([*tmux, "new-session", "-d", "-x", "70", "-y", "12",
+                    "printf 'from \\033[1ma pane\\033[m\\n'; exec cat"],
+                   env=s.env, check=True, timeout=LIMIT)
+    pane = subprocess.run([*tmux, "list-panes", "-F", "#{pane_id}"], env=s.env, check=True,
+                          timeout=LIMIT, capture_output=True, text=True).stdout.strip()
+    name = urllib.parse.quote(pane)
+    wait_for(lambda: "pane" in of(cast(s, name)[1], "o"), "its output")
+    head, events = cast(s, name)
+    same((head["width"], head["height"], head["title"]), (70, 12, pane))
+    same(of(events, "o"), "from \x1b[1ma pane\x1b[m\r\n")
+    subprocess.run([*tmux, "resize-window", "-x", "60", "-y", "10"], env=s.env, check=True,
+                   timeout=LIMIT)
+    wait_for(lambda: of(cast(s, name)[1], "r") == "60x10", "the new size")
+    subprocess.run([*tmux, "kill-server"], env=s.env, check=False, timeout=LIMIT)
 
 
 server = Server("server")

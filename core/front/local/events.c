@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The verb events: the events of the log, and with follow also the new ones. */
+/*
+ * The verb events: the events of the log, and with follow also the new ones. And the verb
+ * cast: a session as a recording.
+ */
 #include "front/local/own.h"
 
 #include "action/log.h"
 #include "base/limits.h"
 #include "eventlog/eventlog.h"
+#include "front/terminal/recording.h"
 #include "ipc/frame.h"
 
 static struct eventlog *log_of(const struct conn *c)
@@ -60,4 +64,47 @@ int local_events(struct conn *c, const struct json *q, struct err *e)
     eventlog_subscribe(log_of(c), &c->sub, on_events);
     local_events_room(c);
     return 0;
+}
+
+/* ---- recordings ---- */
+
+static size_t take_cast(void *arg, struct str bytes)
+{
+    struct conn *c = arg;
+    size_t sent = 0;
+    while (sent < bytes.n && c->stream.out.n < LOCAL_QUEUED_MAX) {
+        struct str part = str_sub(bytes, sent, 64 << 10);
+        if (frame_add_bytes(&c->stream.out, 'O', 0, part) < 0)
+            break;
+        sent += part.n;
+    }
+    task_defer(c->en->loop, &c->flush);
+    if (sent < bytes.n)
+        stream_want_room(&c->stream);
+    return sent;
+}
+
+static void on_cast_done(void *arg, const struct err *e)
+{
+    struct conn *c = arg;
+    c->cast = NULL;
+    if (e)
+        local_send_error(c, e);
+    else
+        local_send_result(c, local_ok());
+}
+
+int local_cast(struct conn *c, const struct json *q, struct err *e)
+{
+    static const struct recording_calls calls = {take_cast, on_cast_done};
+    struct recording_ask ask = {.session = json_str(q, "session", "main"),
+                                .from = (uint64_t)json_int(q, "since", 0)};
+    c->cast = recording_open(c->en, &ask, &calls, c, e);
+    return c->cast ? 0 : -1;
+}
+
+void local_cast_drop(struct conn *c)
+{
+    recording_close(c->cast);
+    c->cast = NULL;
 }

@@ -12,6 +12,7 @@
  */
 #include "front/local/own.h"
 
+#include "front/terminal/recording.h"
 #include "action/run.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -272,7 +273,7 @@ static const struct verb {
     {"browser", local_browser, false}, {"events", local_events, false},
     {"skill", local_skill, false},     {"keys", do_keys, false},
     {"mcp", local_mcp, false},         {"checkpoint", local_checkpoint, false},
-    {"tmux", local_tmux, false},
+    {"tmux", local_tmux, false},       {"cast", local_cast, false},
 };
 
 #define COUNT(names) (sizeof(names) / sizeof((names)[0]))
@@ -553,6 +554,9 @@ static void cancel(struct conn *c)
     } else if (c->tmux) {
         local_tmux_drop(c);
         local_send_result(c, local_ok());
+    } else if (c->cast) {
+        local_cast_drop(c);
+        local_send_result(c, local_ok());
     } else if (c->browse) {
         local_browse_drop(c);
         local_send_result(c, local_ok());
@@ -640,6 +644,8 @@ static void on_room(struct stream *st)
         local_mcp_room(c);
     else if (c->tmux)
         local_tmux_room(c);
+    else if (c->cast)
+        recording_pump(c->cast);
     else if (c->browse)
         local_browse_room(c);
     else if (c->op)
@@ -676,6 +682,8 @@ static void on_end(struct stream *st, int errnum)
         local_mcp_drop(c, false);
     else if (c->tmux)
         local_tmux_drop(c);
+    else if (c->cast)
+        local_cast_drop(c);
     else if (c->browse)
         local_browse_drop(c);
     else if (c->attached && c->op) {

@@ -43,6 +43,7 @@ struct checkpoint_ask;
 struct browse_ask;
 struct kill_ask;
 struct mcp_link;
+struct recording;
 struct tmux_client;
 
 struct conn {
@@ -57,6 +58,7 @@ struct conn {
     struct browse_ask *browse; /* owned; the same for a browser */
     struct mcp_link *mcp;      /* borrowed; the same for MCP */
     struct tmux_client *tmux;  /* borrowed; the same for tmux */
+    struct recording *cast;    /* borrowed; the same for a recording */
     struct session *attached;
     uint64_t typed;            /* bytes typed while attached */
     char typist[LIMIT_ID + 1]; /* the id of that request; "": none */
@@ -133,6 +135,8 @@ void local_attach_over(struct conn *c, const struct op_result *r);
 /* events.c */
 local_verb local_events;
 void local_events_room(struct conn *c);
+local_verb local_cast; /* a session as a recording: frames O, whose offsets are 0 */
+void local_cast_drop(struct conn *c);
 
 /* cell.c */
 local_verb local_cell, local_kernels, local_kernel;

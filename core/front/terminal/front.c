@@ -6,6 +6,7 @@
 #include "base/xalloc.h"
 #include "front/answer.h"
 #include "front/fronts.h"
+#include "front/terminal/recording.h"
 
 #include <string.h>
 
@@ -86,6 +87,21 @@ static const struct param session_query[] = {{.name = "session",
                                               .about = "The session's name"},
                                              {0}};
 
+static const struct param cast_query[] = {
+    {.name = "session",
+     .type = PARAM_STRING,
+     .required = true,
+     .about = "The name of a session, or of a process with a terminal"},
+    {.name = "from", .type = PARAM_INT, .about = "The action that it begins with"},
+    {.name = "v", .type = PARAM_INT, .about = "The version of asciicast, 2 or 3"},
+    {0}};
+
+static const struct route_answer cast_answers[] = {
+    {.status = 200,
+     .type = "application/x-asciicast",
+     .about = "A header and events, a line of JSON each"},
+    {0}};
+
 static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/terminal",
@@ -102,6 +118,15 @@ static const struct route routes[] = {
               "protocol od.terminal.v1",
      .query = session_query,
      .answers = answers},
+    {.methods = HTTP_GET,
+     .path = "/sessions/{session}/cast",
+     .run = recording_get,
+     .right = RIGHT_VIEW,
+     .marks = ROUTE_PAGE,
+     .about = "The kept output of a session as a recording of asciinema, with a marker "
+              "for each command",
+     .query = cast_query,
+     .answers = cast_answers},
 };
 
 const struct http_front terminal_bare = {

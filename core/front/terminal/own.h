@@ -7,6 +7,7 @@
  *              newest pieces, which all viewers share; who drives
  *   viewer.c   one connection
  *   replay.c   older output for one viewer
+ *   recording.c, recording_log.c   a session as a recording (recording.h)
  *
  *   session ── op ──▶ secrets hidden ──▶ picture ──▶ pieces ──▶ viewer, viewer, …
  */
@@ -41,6 +42,7 @@ struct terminal {
     struct list feeds;
     struct list strangers; /* viewers without a feed */
     unsigned nviewers; /* that have shown a key, or need none */
+    unsigned nrecordings; /* sessions that are exported now */
     uint64_t next_id;
     bool closed;
 };
