@@ -343,6 +343,79 @@ row('a key that may view: there is nothing to take', async ({ server }) => {
   await context.close();
 });
 
+row('a session is played: its time line, speeds, commands, sizes; then it is live again', async ({ server }) => {
+  const session = 'played';
+  await server.act('run', { command: 'true', until: 'end' }, { session });
+  await server.act('resize', { rows: 20, cols: 60 }, { session });
+  await run(server, 'for i in 1 2 3 4; do echo tick-$i; sleep 0.3; done', session);
+  await server.act('resize', { rows: 12, cols: 70 }, { session });
+  await run(server, 'clear; echo the-last', session);
+  const [, ...events] = (await (await server.ask(`/sessions/${session}/cast`)).text()).trim().split('\n')
+    .map(l => JSON.parse(l));
+  const at = text => events.find(e => e[2].includes(text))[0];
+  const { context, page, wrong } = await watch(server, session);
+  await shows(page, 'the-last');
+  await page.click('#terminal-play');
+  await says(page, 'Recording');
+  await page.focus('#player-line');
+  await page.keyboard.press('Space');
+  await page.waitForSelector('#player-toggle:text-is("Play")');
+  const value = () => page.evaluate(() => +document.getElementById('player-line').value);
+  const seen = async () => (await screen(page)).filter(Boolean);
+  // What the screen shows at a place, and how many rows it has.
+  const goes = async (to, lines, rows) => {
+    await until(async () => JSON.stringify(await seen()) === JSON.stringify(lines), `at ${to}`)
+      .catch(async e => holds(false, String(e), await seen(), lines, events));
+    same((await screen(page)).length, rows, `rows at ${to}`);
+  };
+  const move = to => page.evaluate(v => {
+    const line = document.getElementById('player-line');
+    line.value = v;
+    line.dispatchEvent(new Event('input'));
+  }, to);
+  await move(at('tick-2') + 0.01);
+  await goes('tick-2', ['tick-1', 'tick-2'], 20);
+  await move(at('tick-4') + 0.01);
+  await goes('tick-4', ['tick-1', 'tick-2', 'tick-3', 'tick-4'], 20);
+  await page.keyboard.press('End');
+  await goes('the end', ['the-last'], 12);
+  await page.keyboard.press('[');
+  await page.keyboard.press('[');
+  await until(async () => await value() < at('tick-2'), 'a command before');
+  const box = await page.locator('#player-line').boundingBox();
+  const drag = async (from, to) => {
+    await page.mouse.move(box.x + box.width * from, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * to, box.y + box.height / 2, { steps: 8 });
+    await page.mouse.up();
+  };
+  for (const to of [0.9, 0.3, 0.55]) {
+    await drag(0.1, to);
+    const now = await value();
+    const lines = events.filter(e => e[1] === 'o' && e[0] <= now).map(e => e[2]).join('').split('\r\n')
+      .filter(Boolean);
+    await goes(`${to}, ${now}`, lines.join().includes('the-last') ? ['the-last'] : lines,
+      now < at('70x12') ? 20 : 12);
+  }
+  same(await page.locator('#player-commands option').allTextContents().then(t => t.map(x => x.slice(5))),
+    ['true', 'for i in 1 2 3 4; do echo tick-$i; sleep 0.3; done', 'clear; echo the-last']);
+  await page.selectOption('#player-commands', { index: 1 });
+  await until(async () => Math.abs(await value() - at('for i')) < 0.01, 'the command');
+  await page.selectOption('#player-speed', '16');
+  await page.click('#player-toggle');
+  await goes('the end, played', ['the-last'], 12);
+  await page.waitForSelector('#player-toggle:text-is("Play")');
+  await accessible(page);
+  await page.click('#terminal-play');
+  await says(page, 'You watch, nobody drives');
+  await shows(page, 'the-last');
+  await run(server, 'echo live-again', session);
+  await shows(page, 'live-again');
+  same(await page.locator('.player').isVisible(), false);
+  same(wrong, []);
+  await context.close();
+});
+
 for (const theme of ['light', 'dark']) {
   for (const width of [1440, 390]) {
     row(`axe finds nothing: ${theme}, ${width} px wide`, async ({ server }) => {

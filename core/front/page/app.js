@@ -24,6 +24,7 @@
 //   socket(path, protocol)    a WebSocket; the caller sends {"page": page.token, …} first
 //   get(path, signal), post(path, json)  promises of JSON; an Error has the server's sentence.
 //                     post sends X-OD-Page; with json undefined there is no body
+//   text(path)        get, for what is not JSON
 //   act(action, args, session)   does an action by POST /events, as a person: promise of
 //                     its observation
 //   person()          the name that the person gave, or ''
@@ -77,7 +78,7 @@ page.hangUp = (socket, code = 1000) => {
         socket.close(code);
 };
 
-page.ask = async (method, path, json, signal) => {
+page.ask = async (method, path, json, signal, raw) => {
     const answer = await fetch(page.url(path), {
         method,
         headers: { 'X-OD-Page': page.token, ...json && { 'Content-Type': 'application/json' } },
@@ -95,10 +96,11 @@ page.ask = async (method, path, json, signal) => {
         location.reload();
     if (!answer.ok)
         throw new Error(body?.error?.message ?? 'The server answered with ' + answer.status);
-    return body;
+    return raw ? text : body;
 };
 
 page.get = (path, signal) => page.ask('GET', path, undefined, signal);
+page.text = path => page.ask('GET', path, undefined, undefined, true);
 page.post = (path, json) => page.ask('POST', path, json);
 
 page.person = () => {

@@ -97,6 +97,8 @@ function terminalPanel(page) {
         onclick: askOlder }, 'Older output');
     const status = el('p', { class: 'terminal-status', id: 'terminal-status' });
     const drive = el('button', { type: 'button', id: 'terminal-drive', onclick: onDrive });
+    const play = el('button', { type: 'button', id: 'terminal-play', 'aria-pressed': 'false',
+        title: 'Plays what this session has shown', onclick: onPlay }, 'Play');
     const fitButton = el('button', { type: 'button', id: 'terminal-fit', hidden: true,
         title: 'Gives the session the size of this window', onclick: onFit }, 'Fit to my window');
     const reader = el('input', { type: 'checkbox', id: 'terminal-reader', onchange: onReader });
@@ -117,10 +119,17 @@ function terminalPanel(page) {
             'aria-pressed': sends === 'ctrl' || sends === 'alt' ? 'false' : null,
             onpointerdown: e => e.preventDefault(), onclick: () => onBarKey(sends),
         }, label)));
+    const player = playerControls({
+        write: (text, done) => term.write(text, done),
+        resize(rows, cols) {
+            term.resize(cols, rows);
+            fit();
+        },
+    }, onPlay);
     const root = el('div', { class: 'terminal' },
         el('div', { class: 'terminal-bar' }, list, page.may === 'drive' ? add : null,
-            el('span', { class: 'grow' }), status, older, fitButton, page.may === 'drive' ? drive : null,
-            settings), none, screen, page.may === 'drive' ? keys : null);
+            el('span', { class: 'grow' }), status, older, play, fitButton,
+            page.may === 'drive' ? drive : null, settings), none, player.root, screen, page.may === 'drive' ? keys : null);
 
     const sticky = { ctrl: false, alt: false };
     let tabs = 0;
@@ -141,6 +150,8 @@ function terminalPanel(page) {
     let large = null;
     let followed = 0;
     let seen = false, absent = false;
+    // The terminal shows a recording, and there is no link.
+    let plays = false;
     // Whether this page drove when the link was lost.
     let drove = false;
 
@@ -151,16 +162,19 @@ function terminalPanel(page) {
 
     function showPeople() {
         const mine = isMine();
-        status.textContent = absent ? '' : !me ? 'Connecting…'
+        status.textContent = absent ? '' : plays ? 'Recording' : !me ? 'Connecting…'
             : mine ? 'You drive' : !driver ? 'You watch, nobody drives'
                 : 'You watch, ' + driverName() + (driver.away ? ' (away)' : '') + ' drives';
         drive.textContent = mine ? 'Give back' : driver ? 'Take it from ' + driverName()
             : 'Take the keyboard';
         drive.disabled = !me;
-        drive.hidden = absent;
+        drive.hidden = absent || plays;
+        play.hidden = absent;
+        play.textContent = plays ? 'Live' : 'Play';
+        play.setAttribute('aria-pressed', plays);
         fitButton.hidden = !mine;
         root.classList.toggle('driving', mine);
-        root.classList.toggle('off', !me && !absent);
+        root.classList.toggle('off', !me && !absent && !plays);
         if (term)
             term.options.cursorInactiveStyle = mine ? 'outline' : 'none';
         if (me)
@@ -285,7 +299,7 @@ function terminalPanel(page) {
 
     function connect() {
         close();
-        if (!term || !seen)
+        if (!term || !seen || plays)
             return;
         const socket = page.socket('terminal/' + encodeURIComponent(at), 'od.terminal.v1');
         link = socket;
@@ -593,19 +607,55 @@ function terminalPanel(page) {
         if (name === at)
             return;
         learn(name);
-        close();
+        stopPlaying();
         clearTimeout(hiding);
         at = name;
-        offset = begin = -1;
-        marks = [];
-        driver = null;
         drove = false;
         wait = TERMINAL_WAIT_MS;
         showAbsent(null);
         showTabs();
-        if (term)
-            term.write('\x1bc');
         connect();
+    }
+
+    // ---- recordings
+
+    // Empties the screen, for another session or a recording.
+    function forget() {
+        close();
+        offset = begin = -1;
+        marks = [];
+        driver = null;
+        older.hidden = true;
+        term?.write('\x1bc');
+    }
+
+    async function onPlay() {
+        const name = at;
+        if (plays) {
+            stopPlaying();
+            connect();
+            play.focus();
+            return;
+        }
+        try {
+            const text = await page.text('sessions/' + encodeURIComponent(name) + '/cast');
+            if (name !== at || plays || !term)
+                return;
+            plays = true;
+            drove = isMine();
+            forget();
+            player.start(text);
+            showPeople();
+        } catch (e) {
+            page.say('Play: ' + e.message);
+        }
+    }
+
+    function stopPlaying() {
+        plays = false;
+        player.stop();
+        forget();
+        showPeople();
     }
 
     // Scrolls to the output at this offset, if the scroll-back has it.
