@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 import traceback
 
@@ -206,6 +207,52 @@ def control(p):
     p.do(*s, "kill-server")
 
 
+def subscriptions(p):
+    """refresh-client -B: what is told at first, and after a change; the end of one."""
+    s = ("-L", "subscriptions")
+    p.do(*s, "new-session", "-d", "-s", "first", "-n", "w", "-x", "80", "-y", "24", "cat")
+    p.do(*s, "new-session", "-d", "-s", "second", "cat")
+    p.do(*s, "split-window", "-d", "-t", "first", "cat")
+    p.do(*s, "new-window", "-d", "-t", "first", "-n", "two", "cat")
+    with subprocess.Popen([p.program, *s, "-C", "attach-session", "-t", "first"], env=p.env,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+        def late():
+            p.missed = True
+            client.kill()
+        timer = threading.Timer(2 * WAIT_S, late)
+        timer.start()
+
+        def say(*lines):
+            client.stdin.write("".join(x + "\n" for x in lines).encode())
+            client.stdin.flush()
+
+        def told(count):
+            """So many changes, and errors."""
+            found = []
+            while len(found) < count and (line := client.stdout.readline()):
+                if line.startswith((b"%subscription", b"%error")):
+                    found.append(line)
+            return sorted(found)
+        while (line := client.stdout.readline()) and not line.startswith(b"%session-changed"):
+            pass
+        say("refresh-client -B 'one:@0:#{window_name}' -B 'all:@*:#{window_name}'",
+            "refresh-client -B 'pane:%2:#{pane_index} of #{window_panes}'",
+            "refresh-client -B 'panes:%*:#{pane_id}: #{?pane_active,on,off}'",
+            "refresh-client -B 'none:%77:x' -B 'bad' -B 'bad:x' -B 'gone:@9:y'",
+            "refresh-client -B 'here::#{session_name} #{window_name} #{pane_id}'")
+        p.row("at first", told(8))
+        say("rename-window new")
+        p.row("another name", told(3))
+        say("refresh-client -B one -B here", "refresh-client -B 'all:@*:#{window_id}'",
+            "select-window -t :1", "refresh-client -B 'here:x:now #{window_name}'")
+        p.row("less of them", told(3))
+        client.stdin.close()
+        client.stdout.read()
+        timer.cancel()
+    p.do(*s, "refresh-client", "-B", "x:@0:y")
+    p.do(*s, "kill-server")
+
+
 def facts_of(x, names):
     return {n: getattr(x, n, None) for n in names}
 
@@ -308,7 +355,7 @@ def main():
     only = sys.argv[4] if len(sys.argv) > 4 else ""
     peers = Peer(ours, room + "/od"), Peer(theirs, room + "/tmux")
     count = failed = 0
-    for f in (harbor, openhands, claude, skill, control, libtmux_itself):
+    for f in (harbor, openhands, claude, skill, control, subscriptions, libtmux_itself):
         if only not in f.__name__:
             continue
         # A pane of tmux's own may miss the end of its program: all begins again then.

@@ -51,6 +51,7 @@ void control_drop(struct tmux_client *c)
     if (!c->ctl)
         return;
     json_free(c->ctl->paused);
+    timer_stop(&c->ctl->watch);
     json_free(c->ctl->watches);
     buf_release(&c->ctl->held);
     free(c->ctl);
@@ -367,14 +368,16 @@ enum tm_result cmd_refresh_client(struct tm_item *it)
         return name ? tm_fail(it, "can't find client: %s", name)
                     : tm_fail(it, "no current client");
     }
-    if (args_has(a, 'B'))
-        return tm_fail(it, "refresh-client -B is not supported by od tmux");
     if ((text = args_get(a, 'F')) || (text = args_get(a, 'f')))
         set_flags(c, text);
-    if ((args_has(a, 'A') || args_has(a, 'C')) && !c->control)
+    if ((args_has(a, 'A') || args_has(a, 'B') || args_has(a, 'C')) && !c->control)
         return tm_fail(it, "not a control client");
     for (unsigned i = 0; (text = args_each(a, 'A', i)); i++)
         set_pane(c, text);
+    for (unsigned i = 0; (text = args_each(a, 'B', i)); i++) {
+        if (!control_watch(c, text))
+            return tm_fail(it, "too many subscriptions: %.100s", text);
+    }
     if ((text = args_get(a, 'C')))
         return set_size(it, c, text);
     if (!c->control)

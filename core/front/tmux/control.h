@@ -18,8 +18,10 @@ struct control {
     bool no_output, wait_exit;
     int64_t pause_after; /* seconds; 0: never */
     struct json *paused; /* owned; {"%N": true} */
-    struct json
-        *watches; /* owned; of refresh-client -B: {NAME: {"what","format","is"}} */
+    /* Owned; of refresh-client -B: {NAME: {"what","format","is": {PLACE: VALUE}}}. */
+    struct json *watches;
+    struct timer watch;         /* runs while there are any */
+    struct tmux_client *client; /* borrowed; whose this is, if there are any */
 };
 
 /* ---- control.c ---- */
@@ -43,6 +45,13 @@ void control_output(struct tm_pane *p, uint64_t offset, struct str bytes);
 void control_pane_gone(struct tmux_client *c, struct tm_pane *p);
 void control_room(struct tmux_client *c);
 void control_size(struct tmux_client *c);
+
+/* ---- subscribe.c ---- */
+/*
+ * Adds the subscription "NAME:WHAT:FORMAT", or removes that of "NAME". Returns false if
+ * there are too many, or the name is too long.
+ */
+bool control_watch(struct tmux_client *c, const char *text);
 
 /* ---- attach.c ---- */
 /* The client has this session from here on, in control mode or on its terminal. */
