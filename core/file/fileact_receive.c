@@ -4,7 +4,8 @@
  *
  * receive     the bytes of a file, which are collected next to its place as .od-TOKEN and
  *             put there in one step when the last one has arrived. Received bytes stay
- *             when the transfer is cut: the same TOKEN continues after them.
+ *             when the transfer is cut: the same TOKEN continues after them. With append
+ *             they go to the end of the file, which is as before if the transfer is cut.
  * receive_all files one after the other, in frames (fileact.h). An input that ends within
  *             one is an error, and nothing of that file stays.
  * received    how much of a file has arrived under a token.
@@ -304,6 +305,31 @@ static int fill(struct fa *f, int fd, const char *path, const char *part, bool f
     return 0;
 }
 
+/* Writes all that comes at the end of the file. */
+static int append(struct fa *f, const char *path, struct err *e)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+    uint64_t size = (uint64_t)end;
+    if (end < 0) {
+        fa_fail(e, errno, "write", path);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    int rc = collect_bytes(f, fd, path, &size, e);
+    if (rc == 0 && !job_input_whole(f->c))
+        rc = err_set(e, ERR_CANCELLED, "the transfer of %.200s was cut", path);
+    if (rc < 0 && ftruncate(fd, end) < 0)
+        fa_warn(f, "%.200s has a part of what was appended", path);
+    close(fd);
+    if (rc == 0) {
+        fa_put_path(&f->out, "path", str_of(path));
+        buf_addf(&f->out, ",\"size\":%llu", (unsigned long long)size);
+    }
+    return rc;
+}
+
 static int receive(struct fa *f, bool framed, struct err *e)
 {
     char path[PATH_MAX], part[PATH_MAX + 64];
@@ -312,6 +338,8 @@ static int receive(struct fa *f, bool framed, struct err *e)
         (fa_bool(f, "parents") && !f->q->border && fa_parents(path, e) < 0) ||
         find_place(f, path, e) < 0)
         return -1;
+    if (fa_bool(f, "append") && !framed)
+        return append(f, path, e);
     if (fa_str(f, "token", "").n == 0) {
         if (fa_stage_beside(f, &s, path, e) < 0)
             return -1;
