@@ -89,6 +89,7 @@ test?  eslint                 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.3
 test?  @typescript-eslint npm:typescript-eslint@8.46.0 npm:typescript-eslint@8.46.0 npm:typescript-eslint@8.46.0 npm:typescript-eslint@8.46.0 npm:typescript-eslint@8.46.0
 test?  shellcheck             shellcheck    ShellCheck     shellcheck  shellcheck ShellCheck
 test?  buildah                buildah       buildah        buildah     buildah    buildah
+test?  @jupyter_server        python3-jupyter-server - - - -
 kernels? @ipykernel            python3-ipykernel python3-ipykernel py3-ipykernel python-ipykernel python3-ipykernel
 kernels? @matplotlib           python3-matplotlib python3-matplotlib py3-matplotlib python-matplotlib python3-matplotlib
 kernels? @pandas              python3-pandas python3-pandas py3-pandas python-pandas python3-pandas

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: MIT
 """jupyter_rows.py [PATTERN]: what smolagents, AutoGen and OpenHands send to a Jupyter server
 or gateway, and what the rules of the channels are: core/front/jupyter/README.md."""
+import concurrent.futures
 import json
 import os
+import socket
 import struct
+import subprocess
 import uuid
 
+import httpx
 import websocket
 
 import front_case
 from front_case import LIMIT, answers, wait_for
+from v0_server import OD
 from tap import Rows, has, holds, lacks, same
 
 row = Rows()
@@ -141,7 +146,7 @@ def _(case):
         same(set(answer.json()), {"message", "reason"}, where)
     same(case.http.post("/api/kernels", json={"name": "no-such-kernel"}).status_code, 404)
     same(case.http.post("/api/kernels", content=b"{").status_code, 400)
-    same(case.http.get("/api/contents/").status_code, 501)
+    same(case.http.post("/api/events", json={}).status_code, 501)
 
 
 @row("a key is needed, in one of its places")
@@ -368,6 +373,168 @@ def _(case):
     same(channels.until(lambda m: m["msg_type"] == "status" and m["content"]["execution_state"] == "dead")[-1]
          ["channel"], "iopub")
     same(channels.socket.recv(), "")
+
+
+# --- contents, terminals
+
+def save(case, path, content, **more):
+    return case.http.put("/api/contents/" + path, json={"type": "file", "format": "text", "content": content, **more})
+
+
+@row("changes of contents are actions in the log, each once", listen="jupyter@127.0.0.1:0",
+     more=["--listen", "127.0.0.1:0"])
+def _(case):
+    same(save(case, "a.txt", "the only text").status_code, 201)
+    same(case.http.patch("/api/contents/a.txt", json={"path": "b.txt"}).status_code, 200)
+    same(case.http.post("/api/contents", json={"copy_from": "b.txt"}).json()["path"], "b-Copy1.txt")
+    same(case.http.put("/api/contents/dir", json={"type": "directory"}).status_code, 201)
+    same(case.http.delete("/api/contents/b.txt").status_code, 204)
+    same(case.http.delete("/api/contents/none").status_code, 404)
+    same(case.http.get("/api/contents/b-Copy1.txt").json()["content"], "the only text")
+    log = case.http.get(case.native() + "/events")
+    same([one["action"] for one in log.json()["events"] if one.get("source") == "jupyter"],
+         ["receive", "move", "copy", "mkdir", "remove"])
+    lacks(log.text, "the only text")
+
+
+@row("two saves at once with the hash that both have read: one of them wins")
+def _(case):
+    save(case, "a.txt", "old")
+    for round_ in range(5):
+        known = case.http.get("/api/contents/a.txt?hash=1&content=0").json()
+        same(known["hash_algorithm"], "sha256")
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            got = list(pool.map(lambda n: save(case, "a.txt", f"{round_} by {n}", hash=known["hash"]), range(3)))
+        same(sorted(answer.status_code for answer in got), [200, 409, 409])
+        winner = next(n for n, answer in enumerate(got) if answer.status_code == 200)
+        same(case.http.get("/api/contents/a.txt").json()["content"], f"{round_} by {winner}")
+    same(save(case, "none.txt", "x", hash="0" * 64).status_code, 409)
+    same(save(case, "a.txt", "y", hash=case.http.get("/api/contents/a.txt?hash=1").json()["hash"]).status_code, 200)
+    # Names are free when they are taken, however many ask.
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        got = list(pool.map(lambda _: case.http.post("/api/contents", json={"type": "file", "ext": ".x"}).json()["path"],
+                            range(8)))
+    same(sorted(got), ["untitled.x", *(f"untitled{n}.x" for n in range(1, 8))])
+
+
+@row("large files: saved and read whole, in chunks, refused; what a client leaves behind")
+def _(case):
+    big = "0123456789abcde\n" * (1 << 20)
+    same(save(case, "big.txt", big).status_code, 201)
+    same(case.http.get("/files/big.txt").text == big, True)
+    same(case.http.get("/api/contents/big.txt").json()["content"] == big, True)
+    same(case.http.get("/files/big.txt", headers={"Range": "bytes=16-19"}).text, "0123")
+    for number in (1, 2, -1):
+        answer = save(case, "parts.txt", big[:1 << 20], chunk=number)
+    same(answer.json()["size"], 3 << 20)
+    with open(case.path("huge"), "wb") as file:
+        file.truncate((64 << 20) + 1)
+    same(case.http.get("/api/contents/huge").status_code, 413)
+    same(case.http.get("/api/contents/huge?content=0").json()["size"], (64 << 20) + 1)
+    with socket.create_connection(case.http.base_url.raw[1:3]) as left:
+        left.sendall(f"PUT /api/contents/left.txt HTTP/1.1\r\nHost: x\r\nAuthorization: token {TOKEN}\r\n"
+                     "Content-Length: 1000\r\n\r\n{\"type\"".encode())
+    same(save(case, "after.txt", "x").status_code, 201)
+    same(sorted(name for name in os.listdir(case.dir) if not name.startswith(".ipynb")),
+         ["after.txt", "big.txt", "huge", "parts.txt"])
+
+
+@row("no path leaves the root, and what may not be written is refused",
+     more=["--jupyter-root", "/usr/share"])
+def _(case):
+    same(case.http.get("/api/contents").json()["type"], "directory")
+    for path in ("..%2fbin", "%2e%2e/bin", "doc/..%2f..%2f..%2fetc/passwd", "..", "a%00b"):
+        for where in ("/api/contents/", "/files/"):
+            answer = case.http.get(where + path)
+            holds(answer.status_code in (400, 404), where + path, answer.text)
+            lacks(answer.text, "root:")
+    same(save(case, "%2e%2e/x", "x").status_code, 404)
+    same(case.http.post("/api/contents/doc", json={"copy_from": "../../etc/passwd"}).status_code, 404)
+    if not os.access("/usr/share", os.W_OK) or os.getuid() == 0:  # then the server is another user
+        same(save(case, "a-new-file", "x").status_code, 403)
+        same(case.http.get("/api/contents").json()["writable"], False)
+        same(case.http.get("/api/contents/a-new-file").status_code, 404)
+
+
+@row("contents, a session and a terminal are there after the worker was killed")
+def _(case):
+    same(save(case, "a.txt", "kept").status_code, 201)
+    same(case.http.get("/api/config/mine").json(), {})
+    same(case.http.put("/api/config/mine", json={"a": {"b": 1, "c": 1}, "d": [1]}).status_code, 204)
+    same(case.http.patch("/api/config/mine", json={"a": {"b": 2, "c": None}, "d": None}).json(), {"a": {"b": 2}})
+    same(case.http.patch("/api/config/mine", json={"x": "y" * (300 << 10)}).status_code, 413)
+    name = case.http.post("/api/terminals", json={}).json()["name"]
+    url = f"{case.address().replace('http', 'ws')}/terminals/websocket/{name}?token={TOKEN}"
+    first = websocket.create_connection(url, timeout=LIMIT)
+    first.send(json.dumps(["stdin", "word=kept; echo $word-one\r"]))
+    seen = ""
+    while "kept-one" not in seen:
+        seen += str(json.loads(first.recv())[1])
+    case.server.kill_worker()
+    wait_for(answers(lambda: case.http.get("/api/terminals/" + name).status_code == 200), "the next worker")
+    again = websocket.create_connection(url, timeout=LIMIT)
+    again.send(json.dumps(["stdin", "echo $word-two\r"]))
+    seen = ""
+    while "kept-two" not in seen:
+        seen += str(json.loads(again.recv())[1])
+    has(seen, "kept-one")
+    same(case.http.get("/api/contents/a.txt").json()["content"], "kept")
+    same(save(case, "a.txt", "new").status_code, 200)
+    same(case.http.get("/api/config/mine").json(), {"a": {"b": 2}})
+    again.close()
+
+
+# --- the programs
+
+def plain_env(case):
+    """Without the names of the row's own server; the programs name theirs."""
+    run = case.path("run")
+    os.makedirs(run, 0o700, exist_ok=True)
+    return {**{name: value for name, value in case.server.env.items() if not name.startswith("OD_")},
+            "XDG_RUNTIME_DIR": run, "OD_STATE_DIR": run}
+
+
+def program(case, name, *words, **env):
+    """A link of this name, until its socket is there: where it listens, and the process."""
+    link = case.path(name)
+    os.symlink(OD, link)
+    done = subprocess.Popen([link, *words], env={**plain_env(case), **env}, cwd=case.dir, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    said = ""
+    while "listening on" not in said:
+        line = done.stdout.readline()
+        holds(line, said)
+        said += line
+    return said.partition("jupyter@")[2].split(";")[0].split(",")[0].replace("0.0.0.0", "127.0.0.1"), done, said
+
+
+@row("the programs, as AutoGen, smolagents and people start them")
+def _(case):
+    for name, words, env, token, prefix in (
+            ("jupyter", ("kernelgateway", "--KernelGatewayApp.ip=0.0.0.0", "--KernelGatewayApp.port=0",
+                         '--KernelGatewayApp.auth_token="secret-of-rows"', "--JupyterApp.answer_yes=true",
+                         "--JupyterWebsocketPersonality.list_kernels=true"), {"JUPYTER_TOKEN": ""}, "secret-of-rows", ""),
+            ("jupyter-kernelgateway", ("--KernelGatewayApp.allow_origin='*'",),
+             {"KG_AUTH_TOKEN": "secret-of-env", "KG_PORT": "0", "KG_BASE_URL": "/base/", "JUPYTER_TOKEN": ""},
+             "secret-of-env", "/base"),
+            ("jupyter-server", ("--port", "0", "--no-browser", "--ServerApp.root_dir=.", "-y"), {"JUPYTER_TOKEN": ""}, None, "")):
+        at, process, said = program(case, name, *words, **env)
+        try:
+            token = token or said.partition("?token=")[2].split()[0]
+            url = f"http://{at}{prefix}/api/kernels"
+            same(httpx.get(url, timeout=LIMIT).status_code, 403, said)
+            same(httpx.get(url, headers={"Authorization": "token " + token}, timeout=LIMIT).status_code, 200, said)
+            lacks(said.replace("?token=" + token, ""), token)
+        finally:
+            process.terminate()
+            process.communicate(timeout=LIMIT)
+    for words, wanted in ((("lab",), "lab"), (("server", "--ServerApp.password=x"), "password"), (("server", "--port"), "missing"),
+                          (("server", "--port", "x"), "no port"), (("kernelgateway", "word"), "word")):
+        done = subprocess.run([case.path("jupyter"), *words], env=plain_env(case), capture_output=True, text=True, timeout=LIMIT)
+        same(done.returncode, 2, words)
+        has(done.stderr, wanted)
+    done = subprocess.run([case.path("jupyter"), "--help"], env=plain_env(case), capture_output=True, text=True, timeout=LIMIT)
+    same((done.returncode, done.stdout[:6]), (0, "usage:"))
 
 
 front_case.run_all("jupyter", row, make, 3)

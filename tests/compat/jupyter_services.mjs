@@ -6,8 +6,9 @@ import { createRequire } from 'node:module';
 
 const [modules, url, token, pattern = ''] = process.argv.slice(2);
 const require = createRequire(modules + '/');
-const { KernelManager, KernelSpecManager, SessionManager, ServerConnection, KernelAPI } =
-    require('@jupyterlab/services');
+const { KernelManager, KernelSpecManager, SessionManager, ServerConnection, KernelAPI, ContentsManager,
+        TerminalManager } = require('@jupyterlab/services');
+require('@jupyterlab/coreutils').PageConfig.setOption('terminalsAvailable', 'true'); // as JupyterLab's page says it
 const rows = [];
 const row = (name, run) => name.includes(pattern) && rows.push([name, run]);
 const settings = ServerConnection.makeSettings({ baseUrl: url + '/', wsUrl: url.replace('http', 'ws') + '/', token,
@@ -147,6 +148,59 @@ row('sessions', async () => {
     await one.shutdown();
     await until(async () => { await sessions.refreshRunning(); return !await sessions.findByPath('b.ipynb'); });
     sessions.dispose();
+});
+
+row('contents: save, list, rename, copy, checkpoints, delete', async () => {
+    const contents = new ContentsManager({ serverSettings: settings });
+    const folder = await contents.newUntitled({ type: 'directory' });
+    const notebook = await contents.newUntitled({ path: folder.path, type: 'notebook' });
+    assert.equal(notebook.path, folder.path + '/Untitled.ipynb');
+    const content = { cells: [{ cell_type: 'code', source: 'a\nb', metadata: {}, outputs: [], execution_count: null, id: 'x' }],
+                      metadata: {}, nbformat: 4, nbformat_minor: 5 };
+    const saved = await contents.save(notebook.path, { type: 'notebook', format: 'json', content });
+    assert.equal(saved.type, 'notebook');
+    const read = await contents.get(notebook.path, { content: true, hash: true });
+    assert.deepEqual(read.content, content);
+    assert.equal(read.hash_algorithm, 'sha256');
+    assert.equal(read.hash.length, 64);
+    const point = await contents.createCheckpoint(notebook.path);
+    await contents.save(notebook.path, { type: 'notebook', format: 'json', content: { ...content, cells: [] } });
+    assert.deepEqual((await contents.listCheckpoints(notebook.path)).map(c => c.id), [point.id]);
+    await contents.restoreCheckpoint(notebook.path, point.id);
+    assert.equal((await contents.get(notebook.path)).content.cells.length, 1);
+    await contents.deleteCheckpoint(notebook.path, point.id);
+    assert.equal((await contents.rename(notebook.path, folder.path + '/named.ipynb')).name, 'named.ipynb');
+    assert.equal((await contents.copy(folder.path + '/named.ipynb', folder.path)).name, 'named-Copy1.ipynb');
+    assert.deepEqual((await contents.get(folder.path)).content.map(m => m.name).sort(), ['named-Copy1.ipynb', 'named.ipynb']);
+    const text = await (await fetch((await contents.getDownloadUrl(folder.path + '/named.ipynb')) + '?token=' + token)).text();
+    assert.deepEqual(JSON.parse(text).cells[0].source, ['a\n', 'b']);
+    await assert.rejects(contents.delete(folder.path), /not empty/);
+    for (const name of ['named.ipynb', 'named-Copy1.ipynb', '']) await contents.delete((folder.path + '/' + name).replace(/\/$/, ''));
+    await assert.rejects(contents.get(folder.path), error => error.response.status === 404);
+});
+
+row('terminals', async () => {
+    const terminals = new TerminalManager({ serverSettings: settings });
+    await terminals.ready;
+    const one = await terminals.startNew();
+    let seen = '';
+    one.messageReceived.connect((_, message) => { seen += message.type === 'stdout' ? message.content[0] : ''; });
+    await until(() => one.connectionStatus === 'connected');
+    one.send({ type: 'set_size', content: [40, 100, 0, 0] });
+    one.send({ type: 'stdin', content: ['stty size; echo $((40+2))\r'] });
+    await until(() => seen.includes('40 100') && seen.includes('42'));
+    await terminals.refreshRunning();
+    assert.ok([...terminals.running()].some(t => t.name === one.name));
+    await one.shutdown();
+    await until(async () => { await terminals.refreshRunning(); return ![...terminals.running()].some(t => t.name === one.name); });
+    terminals.dispose();
+});
+
+row('events: a client stays connected', async () => {
+    const socket = new settings.WebSocket(`${settings.wsUrl}api/events/subscribe?token=${token}`);
+    await new Promise((yes, no) => { socket.onopen = yes; socket.onerror = no; });
+    assert.equal(socket.readyState, socket.OPEN);
+    socket.close();
 });
 
 for (const [name, run] of rows) {

@@ -501,8 +501,8 @@ static void begin(struct nb_peer *p, struct kernel *k, struct str session)
     nb_save_later(f);
 }
 
-static void on_nothing(struct stream *s) { (void)s; }
-static void on_nobody(struct stream *s, int errnum)
+void nb_on_nothing(struct stream *s) { (void)s; }
+void nb_on_nobody(struct stream *s, int errnum)
 {
     (void)s;
     (void)errnum;
@@ -514,8 +514,8 @@ static void attach(struct req *r, struct kernel *k, bool v1, struct str session)
         .on_message = on_message, .on_room = on_room, .on_close = on_close};
     static const struct ws_opts opts = {.role = WS_SERVER,
                                         .message_max = LIMIT_JUPYTER_IN};
-    static const struct stream_events no_calls = {.on_data = on_nothing,
-                                                  .on_end = on_nobody};
+    static const struct stream_events no_calls = {.on_data = nb_on_nothing,
+                                                  .on_end = nb_on_nobody};
     struct stream s;
     struct nb_peer *p = xnew(struct nb_peer);
     *p = (struct nb_peer){

@@ -33,6 +33,12 @@ static int check_base(struct str value, struct err *e)
     return ok ? 0 : -1;
 }
 
+static int check_root(struct str value, struct err *e)
+{
+    (void)e;
+    return value.n > 0 && value.n < 4000 && value.p[0] == '/' ? 0 : -1;
+}
+
 static const struct option_row rows[] = {
     {.name = "jupyter-token",
      .type = OPTION_TEXT,
@@ -50,6 +56,15 @@ static const struct option_row rows[] = {
      .takes = "a path that begins with a slash",
      .check = check_base,
      .about = "serve the listeners jupyter@ADDRESS below this path, too"},
+    {.name = "jupyter-root",
+     .type = OPTION_TEXT,
+     .value = "DIR",
+     .env = "OD_JUPYTER_ROOT",
+     .member = "root",
+     .takes = "an absolute path",
+     .check = check_root,
+     .about = "the folder of contents and terminals at the listeners jupyter@ADDRESS; "
+              "without it the directory of new sessions"},
     {.name = NULL},
 };
 static const struct option_table options_jupyter = {
@@ -175,20 +190,23 @@ static void get_me(struct req *r)
 
 static void not_here(struct req *r)
 {
-    nb_fail(r, 501,
-            "od serves kernels, kernelspecs and sessions here. It has no contents, "
-            "files, terminals, config or events of Jupyter");
+    nb_fail(
+        r, 501,
+        "od serves kernels, kernelspecs, sessions, contents and terminals here. It has "
+        "no config or events of Jupyter");
 }
 
 #define ID "/api/kernels/{id}"
 static const struct route_answer made[] = {{.status = 201, .about = "It runs"}, {0}};
 static const struct route_answer done[] = {{.status = 204, .type = ""}, {0}};
 static const struct route_answer absent[] = {{.status = 501, .about = "Never"}, {0}};
+#define CHANGES (HTTP_GET | HTTP_POST | HTTP_PUT | HTTP_PATCH | HTTP_DELETE)
+/* A file in base64, in JSON. */
+#define BODY_OF_FILE (NB_SAVE_MAX / 2 * 3)
 #define ABSENT(where) \
     { \
-        .methods = HTTP_GET | HTTP_POST | HTTP_PUT | HTTP_PATCH | HTTP_DELETE, \
-        .path = where, .run = not_here, .body_max = NB_BODY, .answers = absent, \
-        .about = "Answers that od has none" \
+        .methods = HTTP_POST, .path = where, .run = not_here, .body_max = NB_BODY, \
+        .answers = absent, .about = "Answers that od has none" \
     }
 
 static const struct route routes[] = {
@@ -275,15 +293,64 @@ static const struct route routes[] = {
      .run = nb_delete_session,
      .answers = done,
      .about = "Ends a session and its kernel"},
-    ABSENT("/api/contents"),
-    ABSENT("/api/contents/*"),
-    ABSENT("/files/*"),
-    ABSENT("/api/terminals"),
-    ABSENT("/api/terminals/*"),
-    ABSENT("/terminals/websocket/{name}"),
-    ABSENT("/api/config/{section}"),
+    {.methods = CHANGES,
+     .path = "/api/contents",
+     .run = nb_contents,
+     .body_max = BODY_OF_FILE,
+     .about = "Lists the root, or makes a file in it"},
+    {.methods = CHANGES,
+     .path = "/api/contents/*",
+     .run = nb_contents,
+     .body_max = BODY_OF_FILE,
+     .about = "Describes, saves, makes, renames or removes a file, folder or notebook; "
+              "below it /checkpoints"},
+    {.methods = HTTP_GET,
+     .path = "/files/*",
+     .run = nb_files,
+     .gives = "application/octet-stream",
+     .about = "Sends a file, or a range of it"},
+    {.methods = HTTP_GET,
+     .path = "/api/terminals",
+     .run = nb_get_terminals,
+     .about = "Lists the terminals"},
+    {.methods = HTTP_POST,
+     .path = "/api/terminals",
+     .run = nb_post_terminals,
+     .body_max = NB_BODY,
+     .about = "Starts a shell on a terminal"},
+    {.methods = HTTP_GET,
+     .path = "/api/terminals/{name}",
+     .run = nb_get_terminal,
+     .about = "Describes a terminal"},
+    {.methods = HTTP_DELETE,
+     .path = "/api/terminals/{name}",
+     .run = nb_delete_terminal,
+     .answers = done,
+     .about = "Ends a terminal and its programs"},
+    {.methods = HTTP_GET,
+     .path = "/terminals/websocket/{name}",
+     .run = nb_get_terminal_ws,
+     .about = "Opens the WebSocket of a terminal"},
+    {.methods = HTTP_GET,
+     .path = "/api/config/{section}",
+     .run = nb_get_config,
+     .about = "Returns what front ends have stored in a section"},
+    {.methods = HTTP_PATCH,
+     .path = "/api/config/{section}",
+     .run = nb_patch_config,
+     .body_max = NB_BODY,
+     .about = "Changes members of a section; null removes one"},
+    {.methods = HTTP_PUT,
+     .path = "/api/config/{section}",
+     .run = nb_put_config,
+     .body_max = NB_BODY,
+     .answers = done,
+     .about = "Replaces a section"},
+    {.methods = HTTP_GET,
+     .path = "/api/events/subscribe",
+     .run = nb_get_events,
+     .about = "Opens the WebSocket of events, of which od has none"},
     ABSENT("/api/events"),
-    ABSENT("/api/events/subscribe"),
 };
 
 static const struct http_front bare = {
@@ -317,6 +384,7 @@ static void on_save(struct task *t)
     }
     json_put(all, "places", places);
     json_put(all, "sessions", sessions);
+    json_put(all, "config", json_copy(f->config));
     if (json_print(&b, all) == 0)
         hold_put(f->en->hold, state_key, buf_str(&b));
     else
@@ -354,6 +422,10 @@ static void load(void *arg)
         list_add_tail(&f->places, &x->node);
         f->nplaces++;
     }
+    if (json_has(all, "config")) {
+        json_free(f->config);
+        f->config = json_take(all, "config");
+    }
     json_free(all);
 }
 
@@ -374,6 +446,10 @@ static void *open_jupyter(struct fronts *all, const struct json *options)
     list_init(&f->peers);
     list_init(&f->places);
     list_init(&f->runs);
+    list_init(&f->works);
+    f->config = json_object();
+    struct str root = json_str(json_get(options, "jupyter"), "root", "");
+    f->root = root.n ? xstrndup(root.p, root.n) : NULL;
     task_init(&f->save, on_save);
     return f;
 }
@@ -389,6 +465,8 @@ static const char *base(const void *f)
     const struct jupyter *j = f;
     return j->base[0] ? j->base : NULL;
 }
+
+static void start(void *f) { nb_contents_start(f); }
 
 static void close_jupyter(void *f, bool another)
 {
@@ -406,10 +484,12 @@ const struct front front_jupyter = {
     .claims = claims,
     .format = format,
     .key = "token",
+    .programs = nb_programs,
     .door = &door,
     .base = base,
     .open = open_jupyter,
     .http = http,
     .load = load,
+    .start = start,
     .close = close_jupyter,
 };

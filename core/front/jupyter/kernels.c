@@ -155,7 +155,7 @@ static void wait_for(struct req *r, const char *kernel, struct json *take_args,
 /* Appends the folder of path below the root, or the nearest one above it there. */
 static void put_folder(const struct jupyter *f, struct str path, struct buf *out)
 {
-    const char *root = sandbox_cwd(f->en->sandbox, STR("main"));
+    const char *root = nb_root(f);
     struct stat st;
     buf_addz(out, root);
     for (struct str rest = path, one; rest.n;) {

@@ -10,6 +10,12 @@
  *   sessions.c  /api/sessions: paths of notebooks, each with its kernel
  *   channels.c  the WebSocket of a kernel's messages
  *   frame.c     the two forms of its frames
+ *   contents.c  /api/contents, /files
+ *   look.c      of it: what files are, and what a change takes, in a helper
+ *   terminals.c /api/terminals and their WebSockets
+ *   config.c    /api/config, the WebSocket of /api/events
+ *   program.c   the command lines of Jupyter's programs, by argv[0]
+ *   notebook.c  notebooks in their files and for clients
  */
 #ifndef OD_FRONT_JUPYTER_OWN_H
 #define OD_FRONT_JUPYTER_OWN_H
@@ -17,14 +23,22 @@
 #include "action/action.h"
 #include "action/cell.h"
 #include "front/front.h"
+#include "front/program.h"
 #include "companion/companion.h"
 #include "http/ws.h"
+#include "io/job.h"
 #include "kernel/kernel.h"
 #include "kernel/listen.h"
+#include "setup/sandbox.h"
 
 #include <limits.h>
 
-enum { NB_ID = 64, NB_UUID = 36, NB_BODY = 1 << 20 };
+enum {
+    NB_ID = 64,
+    NB_UUID = 36,
+    NB_BODY = 1 << 20,
+    NB_SAVE_MAX = 64 << 20 /* of a file that is saved, or read, in one request */
+};
 
 struct jupyter {
     struct engine *en; /* borrowed */
@@ -34,6 +48,10 @@ struct jupyter {
     struct list peers;    /* struct nb_peer of channels.c, owned */
     struct list places;   /* struct nb_place, owned, the oldest first */
     struct list runs;     /* struct nb_run of channels.c, owned */
+    struct list works;    /* struct nb_work of contents.c, owned: changes, in turn */
+    struct action_watch watch;
+    struct json *config; /* owned: sections of /api/config */
+    char *root; /* owned: --jupyter-root; NULL: the directory of new sessions */
     unsigned npeers, nplaces;
     struct task save;
     int64_t started_ms;
@@ -128,6 +146,94 @@ void nb_get_channels(struct req *r);
 /* Notes how far each client has read. */
 void nb_mark_places(struct jupyter *f);
 void nb_peers_close(struct jupyter *f);
+/* Of a stream until it is a WebSocket's. */
+void nb_on_nothing(struct stream *s);
+void nb_on_nobody(struct stream *s, int errnum);
+
+/* ---- contents.c ---- */
+
+void nb_contents(struct req *r);
+void nb_files(struct req *r);
+void nb_contents_start(struct jupyter *f);
+/* The folder in which paths begin. Borrowed. */
+const char *nb_root(const struct jupyter *f);
+/* The user of files and terminals, with the root as directory. Returns -1 and sets *e. */
+int nb_place(const struct jupyter *f, struct sandbox_place *out, struct err *e);
+
+/* ---- look.c ---- */
+
+enum nb_verb {
+    NB_GET,
+    NB_PUT,
+    NB_POST,
+    NB_PATCH,
+    NB_DELETE,
+    NB_CHECKS,  /* lists checkpoints */
+    NB_CHECK,   /* makes one */
+    NB_CHECKED, /* describes the one that was made */
+    NB_RESTORE,
+    NB_UNCHECK
+};
+
+/* A request about contents. */
+struct nb_ask {
+    enum nb_verb verb;
+    char root[4096], path[PATH_MAX]; /* path: of the request, below the root */
+    char type[16], format[16];       /* "": not given */
+    char id[64];                     /* of a checkpoint */
+    bool content, hash;
+    int status;      /* of the answer; 0: the head's */
+    struct str body; /* borrowed */
+};
+
+/*
+ * A helper. Its output is a line with a JSON object, the head, and bytes after it:
+ *   {"status","message","reason"}  the request is refused
+ *   {"status","path","mtime"}      the bytes are the answer
+ *   {"status","receive","do","then" or "check"}
+ *                                  what is done: the bytes become a file, by these
+ *                                  arguments; then these actions; and the answer is the
+ *                                  model of this path, or its checkpoint
+ */
+int nb_look(void *ask, const struct job_child *c, struct err *e);
+/*
+ * Writes a path of a client, below the root, without slashes at its ends, "." and "..".
+ * *hidden: whether a part begins with a dot. Returns -1 if it is outside of the root, too
+ * long, or has a zero byte.
+ */
+int nb_path(struct str path, char out[PATH_MAX], bool *hidden);
+
+/* ---- terminals.c ---- */
+
+void nb_get_terminals(struct req *r);
+void nb_post_terminals(struct req *r);
+void nb_get_terminal(struct req *r);
+void nb_delete_terminal(struct req *r);
+void nb_get_terminal_ws(struct req *r);
+
+/* ---- config.c ---- */
+
+void nb_get_config(struct req *r);
+void nb_patch_config(struct req *r);
+void nb_put_config(struct req *r);
+void nb_get_events(struct req *r);
+/*
+ * Makes r the stream s of a WebSocket without a subprotocol, whose output has out_max
+ * bytes at most. Returns -1 after answering.
+ */
+int nb_upgrade(struct req *r, struct stream *s, size_t out_max);
+
+/* ---- program.c ---- */
+
+extern const struct program nb_programs[];
+
+/* ---- notebook.c ---- */
+
+/*
+ * Appends a notebook, a JSON object that is valid: as its file, or for a client. Returns
+ * -1 if out is full.
+ */
+int nb_print_notebook(struct buf *out, struct str notebook, bool file);
 
 /* ---- frame.c ---- */
 
