@@ -8,6 +8,7 @@
  * has just bound). The lock file is never removed: processes that wait for it and later
  * ones would hold different locks.
  */
+#include "base/buf.h"
 #include "net/peer.h"
 #include "net/sockpath_own.h"
 
@@ -199,7 +200,8 @@ static int make_dir(const struct sockpath *s, struct err *e)
 static int lock(const char *path, struct err *e)
 {
     char file[SOCKPATH_MAX + sizeof(".lock")];
-    snprintf(file, sizeof(file), "%s.lock", path);
+    if (!buf_fill(file, sizeof(file), "%s.lock", path))
+        return err_set(e, ERR_INVALID, "the socket's path %.200s is too long", path);
     int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd < 0)
         return err_sys(e, errno, "cannot make the lock %s", file);
