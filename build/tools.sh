@@ -147,7 +147,7 @@ int main(void) { return 0; }' ;;
         done
         return 1
         ;;
-    @ipykernel | @matplotlib | @pandas)
+    @ipykernel | @jupyter_server | @matplotlib | @pandas)
         /usr/bin/python3 -c "import ${1#@}" 2>/dev/null ;;
     @playwright-core) command -v npm >/dev/null 2>&1 &&
         NODE_PATH=$(npm root -g 2>/dev/null) node -e "require('${1#@}')" 2>/dev/null ;;
