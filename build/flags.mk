@@ -58,8 +58,7 @@ ifeq ($(MODE),release)
   SHOWN = $(OPT) -fPIE $(COMMON) $(HARDEN) $(HARDEN_$(ARCH)) $(SECTIONS) $(SMALL) $(PACK_DATA_$(ARCH))
   CFLAGS = $(GCC_SPECS) $(SHOWN) -g $(WARN)
   LDFLAGS = $(LINK) $(PACK_$(ARCH))
-  # Third-party code keeps -Os: a server with TLS did not start with -Oz there.
-  DEP_CFLAGS = $(GCC_SPECS) -Os -fPIE $(COMMON) $(HARDEN) $(HARDEN_$(ARCH)) $(SECTIONS) $(SMALL)
+  DEP_CFLAGS = $(GCC_SPECS) $(SHOWN)
   MUSL_CFLAGS := -Os $(HARDEN_$(ARCH)) -fstack-clash-protection
 else ifeq ($(MODE),dev)
   SHOWN := -O1 $(COMMON) $(SAN) -DOD_ASSERT

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * AES-GCM as TLS has it: the published test cases, in one call and in parts of each
- * length, and what must fail. On x86_64 it is core/net/tls_gcm.c, else mbedTLS's own.
+ * length, and what must fail. On x86_64 it is core/net/tls_gcm.c, else mbedTLS's own. And
+ * AES by itself, which random numbers need.
  */
 #include "base/enc.h"
 #include "base/hash.h"
 
 #include "t.h"
 
+#include <mbedtls/aes.h>
 #include <mbedtls/gcm.h>
 
 enum { TAG = 16, LONG = 16401 }; /* a full record of TLS 1.3 is that long */
@@ -339,6 +341,28 @@ TEST(bad_arguments)
     mbedtls_gcm_free(&gcm);
     mbedtls_gcm_free(NULL);
     CHECK(memcmp(&gcm, none, sizeof(gcm)) == 0); /* keys are wiped */
+}
+
+/* FIPS-197, C.3. The instructions take round keys at multiples of 16 only. */
+TEST(aes_at_every_place)
+{
+    static _Alignas(16) unsigned char room[sizeof(mbedtls_aes_context) + 16];
+    unsigned char want[16], got[16], plain[16], aes_key[32];
+    unhex("8ea2b7ca516745bfeafc49904b496089", want, 16);
+    unhex("00112233445566778899aabbccddeeff", plain, 16);
+    for (unsigned i = 0; i < 32; i++)
+        aes_key[i] = (unsigned char)i;
+    for (size_t at = 0; at <= 8; at += 8) {
+        mbedtls_aes_context *c = (void *)(room + at);
+        mbedtls_aes_init(c);
+        CHECK_INT(mbedtls_aes_setkey_enc(c, aes_key, 256), 0);
+        CHECK_INT(mbedtls_aes_crypt_ecb(c, MBEDTLS_AES_ENCRYPT, plain, got), 0);
+        CHECK(memcmp(got, want, 16) == 0);
+        CHECK_INT(mbedtls_aes_setkey_dec(c, aes_key, 256), 0);
+        CHECK_INT(mbedtls_aes_crypt_ecb(c, MBEDTLS_AES_DECRYPT, want, got), 0);
+        CHECK(memcmp(got, plain, 16) == 0);
+        mbedtls_aes_free(c);
+    }
 }
 
 T_MAIN
