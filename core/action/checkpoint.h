@@ -16,9 +16,10 @@ void checkpoint_ended(struct actions *all);
 
 struct checkpointing;
 /*
- * Gives the store contents of another server, and answers which are missing. It is no
- * action: nothing has them before checkpoint_import. Calls done once, unless it is
- * cancelled, with the result, or with e. Returns NULL and sets *e if it cannot begin.
+ * Adds contents of another server to the store, and finds those that are still missing.
+ * It is not in the log: no checkpoint has the contents before checkpoint_import. Calls
+ * done once, with the result or with e, unless it is cancelled. Returns NULL and sets *e
+ * if it cannot begin.
  */
 struct checkpointing *checkpoint_contents(struct actions *all, struct str body,
                                           void (*done)(void *arg, struct str result,

@@ -232,7 +232,7 @@ int content_put_file(struct store *s, int fd, uint64_t size, bool holes, bool ke
     return rc;
 }
 
-/* Cuts the next hole at or after `at` off. Returns -1 if that is none of this file. */
+/* Cuts the next hole off. Returns -1 if it is not between `at` and the file's end. */
 static int next_hole(struct str *holes, uint64_t at, uint64_t size, uint64_t *from,
                      uint64_t *n)
 {

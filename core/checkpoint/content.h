@@ -39,11 +39,11 @@ struct content_stream {
     ssize_t (*read)(void *arg, void *p, size_t n, struct err *e);
     void *arg;
     uint64_t size;
-    struct str holes; /* "OFFSET+LENGTH OFFSET+LENGTH": those of its zeroes */
+    struct str holes; /* "OFFSET+LENGTH OFFSET+LENGTH": where it has zeroes */
 };
 /*
  * Puts it, as the same contents as content_put_file of that file. Returns -1 and sets *e:
- * INVALID, it ends early, or there are no such holes.
+ * INVALID if it ends early, or if a hole overlaps another one or the end.
  */
 int content_put_stream(struct store *s, const struct content_stream *in,
                        struct buf *space, struct content_ref *out, struct err *e);

@@ -166,8 +166,8 @@ static struct import_folder *folder_in(struct importing *x, struct import_folder
 }
 
 /*
- * Finds the folder of a path, and the name in it, "" if it is the root. Returns NULL and
- * sets *e: the path is not allowed; or NULL: make is false, and there is none.
+ * Finds the folder of a path, and the name in it, "" for the root. Returns NULL: with *e
+ * set, the path is not allowed; without, the folder is missing, and make is false.
  */
 static struct import_folder *find(struct importing *x, struct str path, bool make,
                                   struct str *last, struct err *e)
@@ -254,7 +254,7 @@ static int sort(struct import_folder *f, struct err *e)
     return 0;
 }
 
-/* Where the entry of this name is in the sorted list; NULL: there is none. */
+/* Where the entry of this name is in the sorted list; NULL if it is missing. */
 static uint32_t *entry_find(const struct import_folder *f, struct str name)
 {
     size_t from = 0, to = f->n;
@@ -440,7 +440,7 @@ static int resolve(struct importing *x, const struct import_link *k, struct err 
         return -1;
     if (!to || is.gap == LINK_OPEN)
         return err_set(e, ERR_INVALID,
-                       "%.*s in the archive is a link to %.*s, which is no file in it",
+                       "%.*s in the archive is a link to %.*s, a file that it has not",
                        STR_ARG(y.name), y.target.n > 200 ? 200 : (int)y.target.n,
                        y.target.p);
     if (!is.shared) {

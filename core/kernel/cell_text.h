@@ -38,8 +38,8 @@ struct cell_other {
 };
 /*
  * Finds it in a message: media; or, where the text is missing or only names the object,
- * the first of its types. pictures: PNG, JPEG and GIF, too. Returns false, with nothing
- * to release, if there is none.
+ * the first of its types. pictures: PNG, JPEG and GIF, too. Returns false if the message
+ * has none; then *o needs no release.
  */
 bool cell_other_of(struct cell_other *o, struct str type, const struct json *content,
                    bool pictures);

@@ -30,8 +30,8 @@ struct times {
 
 /*
  * Opens the file for output that is at this offset now; fresh: the spool is new, so an
- * old file is emptied. In memory, and only for this worker, if there is no state
- * directory. *t must be closed or have fd -1.
+ * old file is emptied. Without a state directory the times are in memory, and end with
+ * this worker. *t must be closed or have fd -1.
  */
 void times_open(struct times *t, struct engine *en, const char *file, bool fresh,
                 uint64_t at, int rows, int cols);

@@ -292,8 +292,8 @@ static int put_notebook(struct nb_found *l, const struct nb_spot *s, bool hash)
     bool valid = utf8_valid(nb) && jsontext_valid(nb) && nb.p[0] == '{';
     if (!valid || jsontext_int(jsontext_get(nb, STR("nbformat")), 0) < 4)
         return refuse(l,
-                      "400Unreadable Notebook: %s: it is no JSON object, or its "
-                      "nbformat is less than 4",
+                      "400Unreadable Notebook: %s: it is not a JSON object, or "
+                      "its nbformat is less than 4",
                       s->full);
     put_base(l, s, "notebook", NULL, "json", hash);
     nb_print_notebook(&l->out, nb, false);
@@ -428,7 +428,7 @@ static struct str member(const struct nb_found *l, const char *name)
     return jsontext_get(l->ask->body, str_of(name));
 }
 
-/* A member that is a string; "" if it is none. */
+/* A member that is a string; "" if it is missing or another type. */
 static const char *word(const struct nb_found *l, const char *name)
 {
     struct str value = member(l, name);
@@ -470,7 +470,7 @@ static int save_bytes(struct nb_found *l, const struct nb_spot *s)
     }
     buf_truncate(&l->text, n);
     if (rc < 0 || dec_base64(&l->out, buf_str(&l->text)) < 0)
-        return refuse(l, "400Encoding error saving %s: the content is no %s", s->api,
+        return refuse(l, "400Encoding error saving %s: the content is not %s", s->api,
                       format);
     return 0;
 }
@@ -483,7 +483,7 @@ static int save_notebook(struct nb_found *l, const struct nb_spot *s, struct str
                       "\"nbformat_minor\":5}");
     if (content.p[0] != '{' ||
         jsontext_int(jsontext_get(content, STR("nbformat")), 0) < 1)
-        return refuse(l, "400%s: the content is no notebook", s->api);
+        return refuse(l, "400%s: the content is not a notebook", s->api);
     nb_print_notebook(&l->out, content, true);
     if (stat(checkpoint_of(s), &st) < 0)
         add_checkpoint(l, s);

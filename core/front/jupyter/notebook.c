@@ -135,7 +135,7 @@ static void put_lines(const struct nb_print *w, struct str value, int level)
     buf_release(&text);
 }
 
-/* Joins an array of strings. Returns false, with nothing appended, if it is none. */
+/* Joins an array of strings. Returns false, and appends nothing, if it has others. */
 static bool put_joined(const struct nb_print *w, struct str value)
 {
     struct buf text = BUF_INIT(value.n + 16);

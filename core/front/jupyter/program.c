@@ -133,7 +133,7 @@ static int become(char **argv, bool gateway, struct program_words *out)
     if (status != PROGRAM_SERVE)
         return status;
     if (str_to_u64(str_of(v[PORT]), &number) < 0 || number > 65535)
-        return refuse(v[PORT], "this is no port");
+        return refuse(v[PORT], "a port is a number up to 65535");
     const char *host = v[IP][0] == 0 || v[IP][0] == '*' ? "0.0.0.0" : v[IP];
     const char *variable = getenv("JUPYTER_TOKEN");
     bool local = strncmp(host, "127.", 4) == 0 || strcmp(host, "localhost") == 0;

@@ -7,8 +7,8 @@
  *   from us  ["setup", {}], ["stdout", TEXT], ["disconnect", 1]
  *
  * A terminal is a process of the server with a name that begins with PREFIX, started by
- * an action, so it outlives the worker; there is no other state. Each client has an op of
- * its own and begins with the newest output. A client that reads slowly blocks its
+ * an action. The process is its whole state, so it outlives the worker. Each client has
+ * an op, and begins with the newest output. A client that reads slowly blocks the
  * program.
  */
 #include "front/jupyter/own.h"
@@ -106,7 +106,6 @@ void nb_delete_terminal(struct req *r)
     struct err e = ERR_INIT;
     if (!p)
         return;
-    process_signal(p, SIGHUP, true, &e);
     process_signal(p, SIGKILL, true, &e);
     req_answer(r, 204, NULL, STR(""));
 }
@@ -201,7 +200,7 @@ void nb_post_terminals(struct req *r)
 
 /* ---- to the client ---- */
 
-/* Sends [kind, text]. Returns false if there is no room for it now. */
+/* Sends [kind, text]. Returns false if the socket has no room for it now. */
 static bool say(struct nb_screen *c, const char *kind, struct str text)
 {
     struct buf b = BUF_INIT(OUT_MAX);

@@ -150,7 +150,7 @@ function terminalPanel(page) {
     let large = null;
     let followed = 0;
     let seen = false, absent = false;
-    // The terminal shows a recording, and there is no link.
+    // The terminal shows a recording, without a link.
     let plays = false;
     // Whether this page drove when the link was lost.
     let drove = false;

@@ -394,7 +394,7 @@ static void on_task(struct task *t)
             task_defer(x->en->loop, &x->task);
         return;
     }
-    /* Bytes that look like the beginning of a line of ours may never be continued. */
+    /* The session holds back bytes that may begin a line of ours, perhaps to the end. */
     x->stuck = true;
     uint64_t before = x->op->cursor;
     op_pump(x->op);

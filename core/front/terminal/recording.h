@@ -29,8 +29,8 @@ struct recording_ask {
 };
 
 /*
- * Begins; the calls come in later turns. Returns NULL and sets *e if there is no such
- * session, or the version is unknown.
+ * Begins; the calls come in later turns. Returns NULL and sets *e if the session or the
+ * version is unknown.
  */
 struct recording *recording_open(struct engine *en, const struct recording_ask *q,
                                  const struct recording_calls *calls, void *arg,
