@@ -9,9 +9,8 @@
 
 enum {
     COPY_MAX = 256 << 20,
-    SHOWN_MAX = 1000,   /* outputs that can still be updated */
-    LINES_MAX = 100000, /* of a text as a list; a longer text stays one string */
-    ERROR_MAX = 500     /* bytes of each of its parts */
+    SHOWN_MAX = 1000, /* outputs that can still be updated */
+    ERROR_MAX = 500   /* bytes of each of its parts */
 };
 
 struct notebook {
@@ -158,26 +157,6 @@ void notebook_error(const struct notebook *b, struct buf *out)
 
 /* ---- outputs ---- */
 
-/* A text, as the list of its lines. */
-static void put_lines(struct json *to, const char *name, struct str text)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < text.n; i++)
-        n += text.p[i] == '\n';
-    if (n > LINES_MAX) {
-        json_put_str(to, name, text);
-        return;
-    }
-    struct json *list = json_array();
-    while (text.n) {
-        long nl = str_chr(text, '\n');
-        size_t end = nl < 0 ? text.n : (size_t)nl + 1;
-        json_push_str(list, str_sub(text, 0, end));
-        text = str_sub(text, end, text.n);
-    }
-    json_put(to, name, list);
-}
-
 static struct json *copy_of(const struct json *j)
 {
     struct buf b = BUF_INIT(COPY_MAX);
@@ -186,26 +165,6 @@ static struct json *copy_of(const struct json *j)
                             : NULL;
     buf_release(&b);
     return copy;
-}
-
-/* Data by type: texts as lines, pictures as they are. */
-static struct json *data_of(const struct json *data)
-{
-    struct json *j = json_object();
-    for (struct json *v = json_first(data); v; v = json_next(v)) {
-        const char *type = json_name(v);
-        struct json *copy;
-        if (!type)
-            continue;
-        bool text = strncmp(type, "text/", 5) == 0 ||
-                    strcmp(type, "image/svg+xml") == 0 ||
-                    strcmp(type, "application/javascript") == 0;
-        if (text && json_is_string(v))
-            put_lines(j, type, json_str_value(v, ""));
-        else if ((copy = copy_of(v)))
-            json_put(j, type, copy);
-    }
-    return j;
 }
 
 static struct json *object_of(const struct json *j)
@@ -222,9 +181,9 @@ static struct json *output_of(struct str type, const struct json *content)
     if (str_eq(type, STR("stream"))) {
         json_put_str(j, "name", json_str(content, "name", "stdout"));
         json_put_z(j, "output_type", "stream");
-        json_put(j, "text", json_array());
+        json_put_z(j, "text", "");
     } else if (str_eq(type, STR("execute_result")) || str_eq(type, STR("display_data"))) {
-        json_put(j, "data", data_of(json_get(content, "data")));
+        json_put(j, "data", object_of(json_get(content, "data")));
         if (str_eq(type, STR("execute_result")))
             json_put_int(j, "execution_count", json_int(content, "execution_count", 0));
         json_put(j, "metadata", object_of(json_get(content, "metadata")));
@@ -249,7 +208,7 @@ static struct json *output_of(struct str type, const struct json *content)
 static void end_stream(struct notebook *b)
 {
     if (b->last && b->stream.n)
-        put_lines(b->last, "text", buf_str(&b->stream));
+        json_put_str(b->last, "text", buf_str(&b->stream));
     buf_reset(&b->stream);
 }
 
@@ -267,7 +226,7 @@ static void update(struct notebook *b, struct str id, const struct json *content
     for (int i = 0; i < b->nshown; i++) {
         if (!str_eq(str_of(b->shown[i].id), id))
             continue;
-        json_put(b->shown[i].output, "data", data_of(json_get(content, "data")));
+        json_put(b->shown[i].output, "data", object_of(json_get(content, "data")));
         json_put(b->shown[i].output, "metadata",
                  object_of(json_get(content, "metadata")));
     }
@@ -345,48 +304,14 @@ void notebook_ended(struct notebook *b, int64_t count)
 
 /* ---- writing ---- */
 
-struct notebook_member {
-    const struct json *value;
-    int at;
-};
-
-static int by_name(const void *a, const void *b)
-{
-    const struct notebook_member *x = a, *y = b;
-    int r = strcmp(json_name(x->value), json_name(y->value));
-    return r ? r : x->at - y->at;
-}
-
-/* As Python's json with an indent of 1 and sorted names, which is Jupyter's form. */
-static int print(struct buf *out, const struct json *j, int depth)
-{
-    bool object = json_is_object(j);
-    int n = json_count(j), r = 0;
-    if (!json_first(j))
-        return json_print(out, j);
-    struct notebook_member *v = xcalloc((size_t)n, sizeof(*v));
-    const struct json *child = json_first(j);
-    for (int i = 0; i < n; i++, child = json_next(child))
-        v[i] = (struct notebook_member){child, i};
-    if (object)
-        qsort(v, (size_t)n, sizeof(*v), by_name);
-    for (int i = 0; r == 0 && i < n; i++) {
-        r = buf_addf(out, "%c\n%*s", i ? ',' : object ? '{' : '[', depth + 1, "");
-        if (r == 0 && object)
-            r = json_quote(out, str_of(json_name(v[i].value))) < 0 ? -1
-                                                                   : buf_addz(out, ": ");
-        if (r == 0)
-            r = print(out, v[i].value, depth + 1);
-    }
-    free(v);
-    return r < 0 ? -1 : buf_addf(out, "\n%*s%c", depth, "", object ? '}' : ']');
-}
-
 int notebook_print(struct buf *out, const struct notebook *b)
 {
+    struct buf text = BUF_INIT(COPY_MAX);
     size_t before = out->n;
-    if (print(out, b->book, 0) == 0 && buf_addc(out, '\n') == 0)
-        return 0;
-    buf_truncate(out, before);
-    return -1;
+    int rc = json_print(&text, b->book) < 0 ? -1
+                                            : notebook_write(out, buf_str(&text), true);
+    if (rc < 0)
+        buf_truncate(out, before);
+    buf_release(&text);
+    return rc;
 }

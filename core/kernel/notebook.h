@@ -33,7 +33,15 @@ void notebook_ended(struct notebook *b, int64_t count);
 bool notebook_may_fail(const struct notebook *b);
 /* Appends the name and first line of each of its errors; nothing if it has none. */
 void notebook_error(const struct notebook *b, struct buf *out);
-/* The file: indented by one, names sorted, texts as lines. -1: out is full. */
+/* The file, by notebook_write. Returns -1 and leaves out as it was if that is full. */
 int notebook_print(struct buf *out, const struct notebook *b);
+
+/*
+ * Appends a notebook, a JSON object that is valid: as its file (nbformat, "The Notebook
+ * file format": indented by one, names sorted, texts as lists of lines, without what is
+ * about one program's memory), or for a client, with texts whole. Numbers stay as they
+ * are written. Returns -1 if out is full.
+ */
+int notebook_write(struct buf *out, struct str book, bool file);
 
 #endif

@@ -529,7 +529,7 @@ def _(case):
             process.terminate()
             process.communicate(timeout=LIMIT)
     for words, wanted in ((("lab",), "lab"), (("server", "--ServerApp.password=x"), "password"), (("server", "--port"), "missing"),
-                          (("server", "--port", "x"), "no port"), (("kernelgateway", "word"), "word")):
+                          (("server", "--port", "x"), "a port is a number"), (("kernelgateway", "word"), "word")):
         done = subprocess.run([case.path("jupyter"), *words], env=plain_env(case), capture_output=True, text=True, timeout=LIMIT)
         same(done.returncode, 2, words)
         has(done.stderr, wanted)

@@ -176,8 +176,9 @@ const digest = createHash('sha256').update(manifest).digest();
 const packed = Buffer.concat([Buffer.from('6f646331', 'hex'), Buffer.from([manifest.length, 0, 0, 0]),
     Buffer.from([manifest.length, 0, 0, 0]), Buffer.alloc(4), digest, manifest]);
 const arrived = { tree: `1${digest.toString('hex')}`, dirs_base64: [Buffer.from(folder).toString('base64')] };
-await act('checkpoint_import', arrived);
+await ask('POST', '/checkpoints/import', '/checkpoints/import', { data: JSON.stringify(arrived) }); // without its contents
 await ask('POST', '/checkpoints/contents', '/checkpoints/contents', { data: packed });
+await ask('POST', '/checkpoints/import', '/checkpoints/import', { data: JSON.stringify(arrived) });
 await act('checkpoint_import', arrived);
 
 await act('cell', { code: '1 + 1' });
@@ -232,7 +233,7 @@ row('so is the log', every.events.length > 100, every.events.length);
 
 // ---- routes ----
 
-await ask('GET', '/sessions/main/cast', '/sessions/{session}/cast');
+await ask('GET', '/sessions/all/cast', '/sessions/{session}/cast');
 for (const path of ['/alive', '/ready', '/server_info', '/metrics', '/terminal', '/openapi.json', '/client.py',
     '/client.ts', '/vscode/connection_token', '/skills', '/files/list'])
     await ask('GET', path, path);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "front/jupyter/own.h"
+#include "kernel/notebook.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -30,9 +31,9 @@ static void check_path(struct str path)
 static void pass(struct buf *file, struct str json)
 {
     struct buf client = BUF_INIT(64 << 20);
-    BUG_ON(nb_print_notebook(&client, json, false) < 0);
+    BUG_ON(notebook_write(&client, json, false) < 0);
     BUG_ON(!jsontext_valid(buf_str(&client)));
-    BUG_ON(nb_print_notebook(file, buf_str(&client), true) < 0);
+    BUG_ON(notebook_write(file, buf_str(&client), true) < 0);
     BUG_ON(!jsontext_valid(str_trim(buf_str(file))));
     buf_release(&client);
 }
@@ -46,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (json.n > 64 << 10 || !utf8_valid(json) || !jsontext_valid(json) ||
         json.p[0] != '{')
         return 0;
-    BUG_ON(nb_print_notebook(&plain, json, false) < 0);
+    BUG_ON(notebook_write(&plain, json, false) < 0);
     pass(&once, buf_str(&plain));
     pass(&again, str_trim(buf_str(&once)));
     BUG_ON(!str_eq(buf_str(&once), buf_str(&again)));

@@ -13,6 +13,7 @@
 #include "base/mime.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "kernel/notebook.h"
 #include "os/file.h"
 
 #include <dirent.h>
@@ -296,7 +297,7 @@ static int put_notebook(struct nb_found *l, const struct nb_spot *s, bool hash)
                       "its nbformat is less than 4",
                       s->full);
     put_base(l, s, "notebook", NULL, "json", hash);
-    nb_print_notebook(&l->out, nb, false);
+    notebook_write(&l->out, nb, false);
     return 0;
 }
 
@@ -484,7 +485,7 @@ static int save_notebook(struct nb_found *l, const struct nb_spot *s, struct str
     if (content.p[0] != '{' ||
         jsontext_int(jsontext_get(content, STR("nbformat")), 0) < 1)
         return refuse(l, "400%s: the content is not a notebook", s->api);
-    nb_print_notebook(&l->out, content, true);
+    notebook_write(&l->out, content, true);
     if (stat(checkpoint_of(s), &st) < 0)
         add_checkpoint(l, s);
     return 0;

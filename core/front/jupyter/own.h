@@ -15,7 +15,6 @@
  *   terminals.c /api/terminals and their WebSockets
  *   config.c    /api/config, the WebSocket of /api/events
  *   program.c   the command lines of Jupyter's programs, by argv[0]
- *   notebook.c  notebooks in their files and for clients
  */
 #ifndef OD_FRONT_JUPYTER_OWN_H
 #define OD_FRONT_JUPYTER_OWN_H
@@ -226,14 +225,6 @@ int nb_upgrade(struct req *r, struct stream *s, size_t out_max);
 /* ---- program.c ---- */
 
 extern const struct program nb_programs[];
-
-/* ---- notebook.c ---- */
-
-/*
- * Appends a notebook, a JSON object that is valid: as its file, or for a client. Returns
- * -1 if out is full.
- */
-int nb_print_notebook(struct buf *out, struct str notebook, bool file);
 
 /* ---- frame.c ---- */
 

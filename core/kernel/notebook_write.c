@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Notebooks between their files and clients (nbformat, "The Notebook file format"): in a
- * file, texts are arrays of lines, members are sorted, and each value has its line;
- * clients get texts whole. Numbers stay as they are written.
- */
-#include "front/jupyter/own.h"
+#include "kernel/notebook.h"
 
 #include "base/jsontext.h"
 #include "base/xalloc.h"
@@ -13,7 +8,7 @@
 #include <string.h>
 
 /* What a value is, by its place in the notebook. */
-enum nb_where {
+enum notebook_where {
     ANY,
     NOTEBOOK,
     OF_NOTEBOOK, /* its metadata */
@@ -27,21 +22,21 @@ enum nb_where {
     TEXT
 };
 
-struct nb_print {
+struct notebook_print {
     struct buf *out;
     bool file; /* as a file; else for a client */
 };
 
-struct nb_field {
+struct notebook_field {
     struct str name, value;
     char *shown; /* owned: the name as it is written, with its first quote */
     size_t at;   /* its place among the others */
 };
 
-static const struct nb_child {
-    enum nb_where at;
+static const struct notebook_child {
+    enum notebook_where at;
     const char *name; /* NULL: any, or an item */
-    enum nb_where is;
+    enum notebook_where is;
 } children[] = {{NOTEBOOK, "cells", CELLS},  {NOTEBOOK, "metadata", OF_NOTEBOOK},
                 {CELLS, NULL, CELL},         {CELL, "source", TEXT},
                 {CELL, "metadata", OF_CELL}, {CELL, "attachments", ATTACHMENTS},
@@ -59,12 +54,13 @@ static bool is_text(struct str type, bool file)
            !(str_starts(type, STR("application/")) && str_ends(type, STR("+json")));
 }
 
-static enum nb_where below(const struct nb_print *w, enum nb_where at, struct str name)
+static enum notebook_where below(const struct notebook_print *w, enum notebook_where at,
+                                 struct str name)
 {
     if (at == BUNDLE)
         return is_text(name, w->file) ? TEXT : ANY;
     for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++) {
-        const struct nb_child *c = &children[i];
+        const struct notebook_child *c = &children[i];
         if (c->at == at && (!c->name || str_eq(name, str_of(c->name))))
             return c->is;
     }
@@ -72,14 +68,14 @@ static enum nb_where below(const struct nb_print *w, enum nb_where at, struct st
 }
 
 /* Members that are about one program's memory, not about the notebook. */
-static bool is_passing(enum nb_where at, struct str name)
+static bool is_passing(enum notebook_where at, struct str name)
 {
     return at == OF_CELL ? str_eq(name, STR("trusted"))
                          : at == OF_NOTEBOOK && (str_starts(name, STR("orig_nbformat")) ||
                                                  str_eq(name, STR("signature")));
 }
 
-static void line(const struct nb_print *w, int level)
+static void line(const struct notebook_print *w, int level)
 {
     if (!w->file)
         return;
@@ -89,7 +85,7 @@ static void line(const struct nb_print *w, int level)
 }
 
 /* A string again, with what can be written as it is. */
-static void put_string(const struct nb_print *w, struct str value)
+static void put_string(const struct notebook_print *w, struct str value)
 {
     struct buf text = BUF_INIT(value.n + 16);
     jsontext_string(&text, value);
@@ -114,7 +110,7 @@ static size_t line_break(struct str s)
                : 0;
 }
 
-static void put_lines(const struct nb_print *w, struct str value, int level)
+static void put_lines(const struct notebook_print *w, struct str value, int level)
 {
     struct buf text = BUF_INIT(value.n + 16);
     jsontext_string(&text, value);
@@ -136,7 +132,7 @@ static void put_lines(const struct nb_print *w, struct str value, int level)
 }
 
 /* Joins an array of strings. Returns false, and appends nothing, if it has others. */
-static bool put_joined(const struct nb_print *w, struct str value)
+static bool put_joined(const struct notebook_print *w, struct str value)
 {
     struct buf text = BUF_INIT(value.n + 16);
     struct str inside = jsontext_inside(value), one;
@@ -149,10 +145,11 @@ static bool put_joined(const struct nb_print *w, struct str value)
     return all;
 }
 
-static void put(const struct nb_print *w, struct str value, enum nb_where at, int level);
+static void put(const struct notebook_print *w, struct str value, enum notebook_where at,
+                int level);
 
-static void put_array(const struct nb_print *w, struct str value, enum nb_where at,
-                      int level)
+static void put_array(const struct notebook_print *w, struct str value,
+                      enum notebook_where at, int level)
 {
     struct str inside = jsontext_inside(value), one;
     bool any = false;
@@ -170,25 +167,25 @@ static void put_array(const struct nb_print *w, struct str value, enum nb_where 
 
 static int by_name(const void *a, const void *b)
 {
-    const struct nb_field *x = a, *y = b;
+    const struct notebook_field *x = a, *y = b;
     int c = strcmp(x->shown, y->shown);
     return c ? c : (x->at > y->at) - (x->at < y->at); /* a name may be there twice */
 }
 
 static char *shown(struct str name)
 {
-    struct nb_print w = {.out = &(struct buf)BUF_INIT(6 * name.n + 64)};
+    struct notebook_print w = {.out = &(struct buf)BUF_INIT(6 * name.n + 64)};
     put_string(&w, str_n(name.p - 1, name.n + 2));
     if (w.out->n)
         buf_truncate(w.out, w.out->n - 1);
     return buf_take(w.out);
 }
 
-static void put_object(const struct nb_print *w, struct str value, enum nb_where at,
-                       int level)
+static void put_object(const struct notebook_print *w, struct str value,
+                       enum notebook_where at, int level)
 {
     struct str inside = jsontext_inside(value);
-    struct nb_field *all = NULL, one;
+    struct notebook_field *all = NULL, one;
     size_t n = 0, cap = 0;
     while (jsontext_member(&inside, &one.name, &one.value)) {
         if (w->file && is_passing(at, one.name))
@@ -217,7 +214,8 @@ static void put_object(const struct nb_print *w, struct str value, enum nb_where
     free(all);
 }
 
-static void put(const struct nb_print *w, struct str value, enum nb_where at, int level)
+static void put(const struct notebook_print *w, struct str value, enum notebook_where at,
+                int level)
 {
     char first = value.n ? value.p[0] : 0;
     if (first == '{')
@@ -232,10 +230,10 @@ static void put(const struct nb_print *w, struct str value, enum nb_where at, in
         buf_adds(w->out, value);
 }
 
-int nb_print_notebook(struct buf *out, struct str notebook, bool file)
+int notebook_write(struct buf *out, struct str book, bool file)
 {
-    struct nb_print w = {.out = out, .file = file};
-    put(&w, notebook, NOTEBOOK, 0);
+    struct notebook_print w = {.out = out, .file = file};
+    put(&w, book, NOTEBOOK, 0);
     if (file)
         buf_addc(out, '\n');
     return buf_full(out) ? -1 : 0;
