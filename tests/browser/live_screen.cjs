@@ -232,7 +232,7 @@ row('a still page sends no picture for 5 seconds; another panel ends the link', 
   same(await links(), '1');
   await page.click('#tab-ports');
   await until(async () => await links() === '0', 'the link is closed');
-  same(await page.evaluate(() => globalThis.odOpen), 0);
+  await page.waitForFunction(() => globalThis.odOpen === 0); // the page's end comes after the server's
   await page.click('#tab-browser');
   await page.waitForFunction(n => globalThis.odFrames > n, before);
   await context.close();
