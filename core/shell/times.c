@@ -69,15 +69,17 @@ void times_open(struct times *t, struct engine *en, const char *file, bool fresh
 {
     char dir[sizeof(en->state_dir) + 8], path[sizeof(dir) + 128];
     *t = (struct times){.fd = -1, .gap_ms = TIMES_GAP_MS, .at = at};
-    if (engine_state_folder(en, "spool", 0700, dir, sizeof(dir), NULL) == 0) {
+    if (!en->state_dir[0]) {
+        t->fd = spool_make(NULL, file, NULL);
+    } else if (engine_state_folder(en, "spool", 0700, dir, sizeof(dir), NULL) == 0) {
         snprintf(path, sizeof(path), "%s/%s", dir, file);
         t->fd = open(path,
                      O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (fresh ? O_TRUNC : 0),
                      0600);
     }
     if (t->fd < 0)
-        t->fd = spool_make(NULL, file, NULL);
-    off_t end = t->fd < 0 ? 0 : lseek(t->fd, 0, SEEK_END);
+        return;
+    off_t end = lseek(t->fd, 0, SEEK_END);
     t->n = end > 0 ? (unsigned)(end / (off_t)sizeof(struct times_word)) : 0;
     if (t->n > 0)
         return;

@@ -31,7 +31,8 @@ struct times {
 /*
  * Opens the file for output that is at this offset now; fresh: the spool is new, so an
  * old file is emptied. Without a state directory the times are in memory, and end with
- * this worker. *t must be closed or have fd -1.
+ * this worker; if the file cannot be opened, this worker keeps none. *t must be closed or
+ * have fd -1.
  */
 void times_open(struct times *t, struct engine *en, const char *file, bool fresh,
                 uint64_t at, int rows, int cols);
