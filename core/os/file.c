@@ -14,6 +14,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+int file_reserve(int fd, off_t at, size_t n)
+{
+    static char zeros[4096]; /* not constant: those would be in the file */
+    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, at, (off_t)n) == 0)
+        return 0;
+    if (errno != EOPNOTSUPP && errno != ENOSYS)
+        return -1;
+    while (n > 0) {
+        ssize_t r = pwrite(fd, zeros, n < sizeof(zeros) ? n : sizeof(zeros), at);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0)
+            return errno = r < 0 ? errno : EIO, -1;
+        at += r;
+        n -= (size_t)r;
+    }
+    return 0;
+}
+
 int file_fail(struct err *e, int errnum, const char *verb, const char *path)
 {
     err_sys(e, errnum, "cannot %s %s", verb, path);

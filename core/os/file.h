@@ -40,6 +40,12 @@ struct stat;
 bool file_is_ours(const struct stat *st);
 /* Writes all bytes, in as many calls as it takes. Returns 0, or -1 with errno. */
 int file_write_all(int fd, struct str bytes);
+/*
+ * Has the disk give n bytes at this place of a file that has none there: by fallocate(2),
+ * which leaves the size, or by zeros where the file system cannot. Returns 0, or -1 with
+ * errno.
+ */
+int file_reserve(int fd, off_t at, size_t n);
 
 /* Sets *e to "cannot VERB PATH: reason of errnum", code as above. Returns -1. */
 int file_fail(struct err *e, int errnum, const char *verb, const char *path);

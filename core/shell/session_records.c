@@ -174,7 +174,9 @@ static void take_spare(struct session *s, const char *path)
 {
     struct stat st;
     int errnum = errno;
-    if (fstat(s->report.fd, &st) < 0 || st.st_size > 0 ||
+    if (errnum == EOPNOTSUPP && s->en->disk_left != UINT64_MAX)
+        errnum = ENOSPC;
+    if (fstat(s->report.fd, &st) < 0 || st.st_size > FIELDS ||
         !spare_take(s->en, errnum, "r", path)) {
         log_debug("session %s: cannot reserve %s: %s", s->name, path, strerror(errnum));
         return;
@@ -182,9 +184,10 @@ static void take_spare(struct session *s, const char *path)
     int fd = open_records(path);
     if (fd < 0)
         return;
-    /* One of zeros gets empty, too: what it had is free for the next record. */
+    /* One of zeros keeps the first of them, and so its first block: they are a record
+     * that says nothing. */
     if ((s->uid != s->en->uid && fchown(fd, s->uid, s->gid) < 0) ||
-        (fstat(fd, &st) == 0 && st.st_size > 0 && ftruncate(fd, 0) < 0))
+        (fstat(fd, &st) == 0 && st.st_size > FIELDS && ftruncate(fd, FIELDS) < 0))
         log_warn("session %s: cannot prepare %s: %m", s->name, path);
     close(s->report.fd);
     s->report.fd = fd;

@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "engine/part.h"
 #include "io/job.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,24 +37,12 @@ static const char *const fifos[] = {"e", "i"};
 
 /* ---- in the helper ---- */
 
-/* Gives an empty file its space. Where that cannot be reserved it has zeros, which its
- * user overwrites. Returns -1 with errno. */
-static int give_space(int fd)
-{
-    static char zeros[SPARE_BYTES]; /* not constant: those would be in the file */
-    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, SPARE_BYTES) == 0)
-        return 0;
-    if (errno != EOPNOTSUPP && errno != ENOSYS)
-        return -1;
-    return pwrite(fd, zeros, sizeof(zeros), 0) == (ssize_t)sizeof(zeros) ? 0 : -1;
-}
-
 static int make_file(int dir, const char *name)
 {
     int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return errno == EEXIST ? 0 : -1;
-    int r = give_space(fd);
+    int r = file_reserve(fd, 0, SPARE_BYTES);
     if (r < 0)
         unlinkat(dir, name, 0);
     close(fd);

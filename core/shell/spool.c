@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -145,8 +146,8 @@ void spool_excerpt_release(struct spool_excerpt *x)
  */
 static int reserve(int fd, uint64_t cap, struct err *e)
 {
-    if ((fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, KEEP_RESERVED) == 0 &&
-         fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)cap, sizeof(uint64_t)) == 0) ||
+    if ((file_reserve(fd, 0, KEEP_RESERVED) == 0 &&
+         file_reserve(fd, (off_t)cap, sizeof(uint64_t)) == 0) ||
         (errno != ENOSPC && errno != EDQUOT))
         return 0;
     return err_sys(e, errno, "cannot reserve %d KiB of the state directory for output",

@@ -175,6 +175,7 @@ def _(server):
             for i in range(100)]
     same(left, sorted(left, reverse=True))
     holds(0 < left[-1] < left[0], left[0], left[-1])
+    fill(server)
     has(way.run("echo in-a-new-one", "b"), '"content": "in-a-new-one"')
     ids = [e["id"] for e in events(server)]
     same(ids, list(range(1, len(ids) + 1)))
