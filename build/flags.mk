@@ -15,7 +15,9 @@ COMMON := -std=c11 -D_GNU_SOURCE -fno-common -fno-strict-overflow
 
 HARDEN := -fstack-protector-strong -fstack-clash-protection \
     -ftrivial-auto-var-init=zero
-HARDEN_x86_64 := -fcf-protection
+# Indirect branch tracking and shadow stacks are only for a file whose every object has the
+# mark for them, and musl's assembly has none: its instructions would never be looked at.
+HARDEN_x86_64 := -fcf-protection=none
 HARDEN_aarch64 := -mbranch-protection=standard
 
 # Packed relative relocations are known to musl since 1.2.4 (with an older one
