@@ -40,7 +40,9 @@ static enum shell_line run_line(const struct session *s)
         return LINE_RUN_NULL;
     if (!session_edits(s))
         return LINE_RUN;
-    return strchr(s->report.flags, 'x') ? LINE_RUN_KEY_X : LINE_RUN_KEY;
+    return strchr(s->report.flags, 'x') || shell_text_traces(buf_str(&s->run.text))
+               ? LINE_RUN_KEY_X
+               : LINE_RUN_KEY;
 }
 
 /* The previous command ended after its caller had left: tells the next caller. */

@@ -570,11 +570,11 @@ int shell_parse_env(struct buf *out, struct str text)
     return 0;
 }
 
-bool shell_text_reads(struct str command)
+/* Has the text one of these words, of which the last is followed by NULL? */
+static bool has_word(struct str text, const char *const *words)
 {
-    static const char *const words[] = {"read", "select", "mapfile", "readarray"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        struct str word = str_of(words[i]), rest = command;
+    for (; *words; words++) {
+        struct str word = str_of(*words), rest = text;
         for (long at; (at = str_find(rest, word)) >= 0;) {
             size_t end = (size_t)at + word.n;
             bool begins = at == 0 || !is_name(rest.p[at - 1], false);
@@ -584,4 +584,17 @@ bool shell_text_reads(struct str command)
         }
     }
     return false;
+}
+
+bool shell_text_reads(struct str command)
+{
+    static const char *const words[] = {"read", "select", "mapfile", "readarray", NULL};
+    return has_word(command, words);
+}
+
+bool shell_text_traces(struct str command)
+{
+    static const char *const words[] = {"set", "xtrace", "source", "eval", NULL};
+    return has_word(command, words) || str_starts(command, STR(". ")) ||
+           str_find(command, STR(" . ")) >= 0 || str_find(command, STR("\n. ")) >= 0;
 }

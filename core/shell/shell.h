@@ -152,5 +152,7 @@ int shell_parse_env(struct buf *out, struct str text);
 
 /* Could this text make the shell itself read its terminal (read, select, …)? */
 bool shell_text_reads(struct str command);
+/* Could the command turn set -x on (set, source)? A wrong answer costs little. */
+bool shell_text_traces(struct str command);
 
 #endif

@@ -106,6 +106,7 @@ static void check_rest(struct str s)
     BUG_ON(shell_trace(&sh, s) > s.n);
     BUG_ON(shell_echo(&sh, s, &at, &len) && (at >= s.n || len > s.n - at));
     shell_text_reads(s);
+    shell_text_traces(s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -276,6 +276,18 @@ TEST(words_that_read_the_terminal)
     CHECK(!shell_text_reads(STR("readonly x; bread; read_me; unread")));
 }
 
+TEST(which_commands_may_turn_the_trace_on)
+{
+    CHECK(shell_text_traces(STR("set -ex; make")));
+    CHECK(shell_text_traces(STR("shopt -so xtrace")));
+    CHECK(shell_text_traces(STR(". venv/bin/activate")));
+    CHECK(shell_text_traces(STR("cd x && . ./env")));
+    CHECK(shell_text_traces(STR("cd x\n. ./env")));
+    CHECK(shell_text_traces(STR("source env")));
+    CHECK(!shell_text_traces(STR("")));
+    CHECK(!shell_text_traces(STR("ls ./x; reset; sets; ./set_up")));
+}
+
 /* ---- real shells ---- */
 
 static char wide_path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
