@@ -21,7 +21,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { REASON_MS = 200 };
+enum { REASON_MS = 200, AGAIN_MS = 50 };
+
+#define DETACHED "element was detached" /* how js/ready.js begins to say so */
 
 /* The conditions that js/ready.js waits for. */
 enum need {
@@ -88,6 +90,8 @@ static int resolve(struct browser *b, struct hand *h, const char *api, struct st
     bool ok = id.n > 0 && id.n < sizeof(h->object);
     if (ok)
         memcpy(h->object, id.p, id.n);
+    else
+        b->gone = true;
     json_free(j);
     return ok ? 0 : no_element(e, bid);
 }
@@ -147,11 +151,13 @@ static struct json *number_json(int64_t v)
 }
 
 /* Reads the answer of our script: an error, a timeout, or neither. */
-static int judge(const struct hand *h, const struct buf *answer, struct err *e)
+static int judge(struct browser *b, const struct hand *h, const struct buf *answer,
+                 struct err *e)
 {
     struct str s = buf_str(answer);
     if (s.n == 0 || str_eq(s, STR("done")) || str_eq(s, STR("late")))
         return 0;
+    b->gone |= str_starts(s, STR(DETACHED));
     if (s.p[0] == '!')
         return api_error(e, h->api, buf_z(answer) + 1);
     return waited(e, h->api, s);
@@ -169,7 +175,7 @@ static int await_ready(struct browser *b, const struct hand *h, int need, struct
     int id = begin_ready(b, h, need, BROWSER_ELEMENT_MS);
     int r = finish(b, h, id, &answer, e);
     if (r == 0)
-        r = judge(h, &answer, e);
+        r = judge(b, h, &answer, e);
     buf_release(&answer);
     return r;
 }
@@ -204,7 +210,7 @@ static int finish_point(struct browser *b, const struct hand *h, int id, double 
         top = top < 0 ? 0 : top;
         right = right > b->width ? b->width : right;
         bottom = bottom > b->height ? b->height : bottom;
-        if ((right - left) * (bottom - top) <= 1)
+        if ((right - left) * (bottom - top) < 0.99) /* as Playwright */
             continue;
         *x = (left + right) / 2;
         *y = (top + bottom) / 2;
@@ -327,7 +333,7 @@ static int aim(struct browser *b, const struct hand *h, int need, struct err *e)
         r = broke(e, h->api);
     }
     if (r == 0)
-        r = judge(h, &answer, e);
+        r = judge(b, h, &answer, e);
     if (r == 0 && answer.n > 0)
         r = move_to(b, h, e);
     buf_release(&answer);
@@ -382,7 +388,7 @@ static int do_fill(struct browser *b, struct str bid, struct str value, const ch
     }
     buf_release(&both);
     if (r == 0)
-        r = judge(&h, &answer, e);
+        r = judge(b, &h, &answer, e);
     if (r == 0 && answer.n == 0 && value.n == 0) {
         r = browser_keys(b, str_of(h.session), STR("Delete"), 3, e) < 0 ? broke(e, api)
                                                                         : 0;
@@ -453,7 +459,7 @@ static int do_select(struct browser *b, const struct browse_bound *a, struct err
     else
         json_free(list);
     if (r == 0)
-        r = judge(&h, &answer, e);
+        r = judge(b, &h, &answer, e);
     buf_release(&answer);
     return r;
 }
@@ -589,7 +595,7 @@ static int clear_files(struct browser *b, const struct hand *h, struct err *e)
     struct buf answer = BUF_INIT(256);
     int r = apply(b, h, clear_files_js, NULL, NULL, &answer, e);
     if (r == 0)
-        r = judge(h, &answer, e);
+        r = judge(b, h, &answer, e);
     buf_release(&answer);
     return r;
 }
@@ -916,7 +922,7 @@ static int do_keyboard(struct browser *b, const struct browse_call *c, struct st
     return browser_keys(b, s, text, steps, e) < 0 ? broke(e, api) : 0;
 }
 
-int browser_do(struct browser *b, const struct browse_call *c, struct err *e)
+static int act(struct browser *b, const struct browse_call *c, struct err *e)
 {
     struct browse_bound a;
     struct hand h;
@@ -986,5 +992,25 @@ int browser_do(struct browser *b, const struct browse_call *c, struct err *e)
         return do_reload(b, e);
     default:
         return do_keyboard(b, c, one, e);
+    }
+}
+
+int browser_do(struct browser *b, const struct browse_call *c, struct err *e)
+{
+    int64_t end = browser_in(BROWSER_ELEMENT_MS);
+    for (;;) {
+        struct err why = ERR_INIT;
+        b->gone = false;
+        int r = act(b, c, &why);
+        if (r < 0 && b->gone) {
+            bool again = browser_find_again(b);
+            while (!again && clock_ms() < end && do_noop(b, AGAIN_MS, &why) == 0)
+                again = browser_find_again(b);
+            if (again && clock_ms() < end)
+                continue;
+        }
+        if (r < 0)
+            *e = why;
+        return r;
     }
 }

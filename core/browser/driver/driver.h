@@ -59,6 +59,7 @@ struct document {
     int64_t root; /* backendNodeId of the document itself */
     char prefix[32];
     unsigned numbers, frames; /* of the next element */
+    unsigned seen;            /* the last look that found it */
     struct map bids;          /* backendNodeId as bytes → struct element */
 };
 
@@ -70,6 +71,11 @@ struct element {
     bool block, pointer; /* see IS_BLOCK and IS_POINTER */
     unsigned ref;        /* 12 for e12 of an outline; 0: none yet */
     unsigned seen;       /* the last look that found it */
+    /* By which it is found again when the page has drawn it anew: */
+    struct element *up; /* the element that contained it; NULL: none */
+    uint32_t form;      /* of its node (look_own.h) */
+    unsigned index;     /* elements are numbered in this order */
+    struct element *next;
 };
 
 /* The process that keeps our Chromium from the addresses in OD_BROWSE_DENY. */
@@ -143,6 +149,8 @@ struct browser {
     struct map elements; /* bid → struct element, owned by it */
     unsigned refs;       /* number of refs given so far */
     unsigned looks;
+    unsigned found; /* elements that kept their number in another node, so far */
+    bool gone;      /* the element of the action was no longer in the page */
     /* The open dialog of the active tab; type "": none is open. */
     struct {
         char session[BROWSER_ID], type[16];
@@ -309,6 +317,11 @@ int browser_tree(struct browser *b, const struct browser_look *want,
                  struct browser_seen *out, struct err *e);
 /* Returns the element with this bid; NULL if there is none. */
 struct element *browser_element(struct browser *b, struct str bid);
+/*
+ * Numbers the elements of the active tab again, without a picture of it. Returns whether
+ * the page has drawn elements anew that had a number, which they have kept.
+ */
+bool browser_find_again(struct browser *b);
 /* Returns the element of the active tab with this ref; NULL if there is none. */
 struct element *browser_element_of_ref(struct browser *b, unsigned ref);
 void browser_forget(struct browser *b); /* all documents */

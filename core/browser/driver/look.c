@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES_MAX = 500000, NAMES_MAX = 16 << 20 };
+enum { NODES_MAX = 500000, NAMES_MAX = 16 << 20, HASHED = 128 };
 
 /* ---- documents and elements ---- */
 
@@ -80,6 +80,7 @@ static struct element *number(struct document *d, const struct node *n)
     el = xnew(struct element);
     el->document = d;
     el->node = n->id;
+    el->index = d->numbers + d->frames;
     if (n->flags & IS_FRAME)
         letters(d->frames++, local);
     else
@@ -89,12 +90,126 @@ static struct element *number(struct document *d, const struct node *n)
     return el;
 }
 
-static void see_element(const struct page_look *l, struct element *el, unsigned flags)
+static bool is_numbered(const struct node *n)
 {
+    return (n->flags & (IS_ELEMENT | IS_PRIVATE)) == IS_ELEMENT;
+}
+
+/* The element around the i-th node; NULL: there is none. */
+static struct element *up_of(const struct look_frame *f, int i)
+{
+    struct element *el = NULL;
+    while (!el && (i = f->nodes[i].parent) >= 0)
+        el = map_get(&f->document->bids, look_key(&f->nodes[i].id));
+    return el;
+}
+
+static void see_element(const struct page_look *l, const struct look_frame *f, int i,
+                        struct element *el)
+{
+    unsigned flags = f->nodes[i].flags;
     el->clickable = (flags & IS_CLICKABLE) != 0;
     el->block = (flags & IS_BLOCK) != 0;
     el->pointer = (flags & IS_POINTER) != 0;
     el->seen = l->b->looks;
+    el->form = f->nodes[i].form;
+    el->up = up_of(f, i);
+}
+
+/* ---- elements that the page has drawn anew ---- */
+
+struct lost_key {
+    const struct element *up;
+    uintptr_t form; /* as wide as a pointer, so that no byte of the key is undefined */
+};
+
+static int by_index(const void *a, const void *b)
+{
+    const struct element *x = *(struct element *const *)a,
+                         *y = *(struct element *const *)b;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Puts the elements that the previous look at the document found, and this one did not,
+ * into a map of lists, by what they look like; the lowest index is the first of a list. */
+static void gather_lost(const struct page_look *l, const struct document *d,
+                        struct map *lost)
+{
+    struct str key;
+    void *value;
+    size_t n = 0, room = 0;
+    struct element **all = NULL;
+    for (void *it = NULL; (it = map_next(&d->bids, it, &key, &value));) {
+        struct element *el = value;
+        if (el->seen != d->seen || el->seen == l->b->looks)
+            continue;
+        if (n == room) {
+            room = room ? 2 * room : 64;
+            all = xrealloc(all, room, sizeof(*all));
+        }
+        all[n++] = el;
+    }
+    if (n)
+        qsort(all, n, sizeof(*all), by_index);
+    while (n > 0) {
+        struct element *el = all[--n];
+        struct lost_key k = {el->up, el->form};
+        el->next = map_put(lost, str_n((const char *)&k, sizeof(k)), el);
+    }
+    free(all);
+}
+
+/*
+ * Returns the element that looked like the i-th node and was at its place, of which it
+ * gets the node; NULL: there is none.
+ */
+static struct element *find_lost(struct map *lost, const struct look_frame *f, int i)
+{
+    struct lost_key k = {up_of(f, i), f->nodes[i].form};
+    struct str key = str_n((const char *)&k, sizeof(k));
+    struct element *el = f->nodes[i].flags & IS_FRAME ? NULL : map_del(lost, key);
+    if (!el)
+        return NULL;
+    if (el->next)
+        map_put(lost, key, el->next);
+    map_del(&f->document->bids, look_key(&el->node));
+    el->node = f->nodes[i].id;
+    map_put(&f->document->bids, look_key(&el->node), el);
+    return el;
+}
+
+/*
+ * Gives elements their numbers. One whose node is new, and that looks like one that was
+ * there at the previous look, at the same place, has that one's number: a page that draws
+ * its lists again replaces every node.
+ */
+static void number_elements(struct page_look *l, struct look_frame *f)
+{
+    struct document *d = f->document;
+    struct map lost;
+    int fresh = 0;
+    for (int i = 0; i < f->n; i++) {
+        struct element *el = is_numbered(&f->nodes[i])
+                                 ? map_get(&d->bids, look_key(&f->nodes[i].id))
+                                 : NULL;
+        if (el)
+            see_element(l, f, i, el);
+        else
+            fresh += is_numbered(&f->nodes[i]);
+    }
+    map_init(&lost);
+    if (fresh && d->seen)
+        gather_lost(l, d, &lost);
+    for (int i = 0; i < f->n && fresh > 0; i++) {
+        if (!is_numbered(&f->nodes[i]) || map_get(&d->bids, look_key(&f->nodes[i].id)))
+            continue;
+        struct element *el = find_lost(&lost, f, i);
+        l->b->found += el != NULL;
+        see_element(l, f, i, el ? el : number(d, &f->nodes[i]));
+        fresh--;
+    }
+    map_release(&lost);
+    d->seen = l->b->looks;
 }
 
 /* Frames come after the frames that contain them. */
@@ -110,10 +225,7 @@ static void number_frame(struct page_look *l, struct look_frame *f)
         if (el && strlen(el->bid) < sizeof(f->document->prefix))
             memcpy(f->document->prefix, el->bid, strlen(el->bid) + 1);
     }
-    for (int i = 0; i < f->n; i++) {
-        if ((f->nodes[i].flags & (IS_ELEMENT | IS_PRIVATE)) == IS_ELEMENT)
-            see_element(l, number(f->document, &f->nodes[i]), f->nodes[i].flags);
-    }
+    number_elements(l, f);
     struct str key;
     void *el;
     for (void *it = NULL; (it = map_next(&f->document->bids, it, &key, &el));)
@@ -153,12 +265,23 @@ static enum look_word word_of(struct str s)
         {"hidden", LOOK_HIDDEN},    {"collapse", LOOK_HIDDEN}, {"block", LOOK_BLOCK},
         {"flex", LOOK_BLOCK},       {"grid", LOOK_BLOCK},      {"flow-root", LOOK_BLOCK},
         {"table", LOOK_BLOCK},      {"list-item", LOOK_BLOCK},
+        {"id", LOOK_NAMING},        {"name", LOOK_NAMING},     {"type", LOOK_NAMING},
+        {"role", LOOK_NAMING},      {"href", LOOK_NAMING},     {"aria-label", LOOK_NAMING},
     };
     for (size_t i = 0; s.n && s.n < 11 && i < sizeof(words) / sizeof(*words); i++) {
         if (str_eq(s, str_of(words[i].text)))
             return words[i].word;
     }
     return LOOK_OTHER;
+}
+
+/* FNV-1a of the first bytes. */
+static uint32_t hash_of(struct str s)
+{
+    uint32_t h = 2166136261U;
+    for (size_t i = 0; i < s.n && i < HASHED; i++)
+        h = (h ^ (unsigned char)s.p[i]) * 16777619U;
+    return h;
 }
 
 static void read_words(struct words *w, struct str strings)
@@ -170,8 +293,11 @@ static void read_words(struct words *w, struct str strings)
         if (w->n == room) {
             room = room ? 2 * room : 4096;
             w->word = xrealloc(w->word, room, 1);
+            w->hash = xrealloc(w->hash, room, sizeof(*w->hash));
         }
-        w->word[w->n++] = (unsigned char)word_of(jsontext_plain(value));
+        struct str plain = jsontext_plain(value);
+        w->hash[w->n] = hash_of(plain);
+        w->word[w->n++] = (unsigned char)word_of(plain);
     }
 }
 
@@ -227,6 +353,24 @@ static unsigned char flags_of(enum look_word tag)
                                 : 0;
 }
 
+static uint32_t hash_at(const struct words *w, int64_t i)
+{
+    return i >= 0 && (uint64_t)i < w->n ? w->hash[i] : 0;
+}
+
+/* attributes: the strings of names and values, in turn. */
+static uint32_t form_of_attributes(struct str attributes, const struct words *w)
+{
+    struct str in = jsontext_inside(attributes), name, value;
+    uint32_t form = 0;
+    while (jsontext_item(&in, &name) && jsontext_item(&in, &value)) {
+        int64_t at = jsontext_int(name, -1);
+        if (look_word_at(w, at) == LOOK_NAMING)
+            form += hash_at(w, at) * 31 + hash_at(w, jsontext_int(value, -1));
+    }
+    return form;
+}
+
 /* Reads a column with one value for each node. */
 static void read_column(struct look_frame *f, struct str name, struct str column,
                         const struct words *w)
@@ -241,8 +385,13 @@ static void read_column(struct look_frame *f, struct str name, struct str column
             n->parent = (int)jsontext_int(v, -1);
         } else if (str_eq(name, STR("nodeType"))) {
             n->flags |= jsontext_int(v, 0) == 1 ? IS_ELEMENT : 0;
+        } else if (which == 'a') {
+            n->form += form_of_attributes(v, w);
         } else {
-            n->flags |= flags_of(look_word_at(w, jsontext_int(v, -1)));
+            int64_t at = jsontext_int(v, -1);
+            n->form += hash_at(w, at);
+            if (str_eq(name, STR("nodeName")))
+                n->flags |= flags_of(look_word_at(w, at));
         }
     }
 }
@@ -274,8 +423,9 @@ static int count_items(struct str array)
 /* Reads the columns of a document's nodes. Returns false if it has none. */
 static bool read_nodes(struct look_frame *f, struct str nodes, const struct words *w)
 {
-    static const struct str columns[] = {
-        {"backendNodeId", 13}, {"parentIndex", 11}, {"nodeType", 8}, {"nodeName", 8}};
+    static const struct str columns[] = {{"backendNodeId", 13}, {"parentIndex", 11},
+                                         {"nodeType", 8},       {"nodeName", 8},
+                                         {"nodeValue", 9},      {"attributes", 10}};
     struct str in = jsontext_inside(nodes), name, value;
     f->n = count_items(jsontext_get(nodes, STR("backendNodeId")));
     f->nodes = xcalloc((size_t)f->n + 1, sizeof(*f->nodes));
@@ -298,6 +448,11 @@ static bool read_nodes(struct look_frame *f, struct str nodes, const struct word
         int up = f->nodes[i].parent;
         if (up >= 0 && up < i)
             f->nodes[i].flags |= f->nodes[up].flags & IS_PRIVATE;
+    }
+    for (int i = f->n - 1; i > 0; i--) {
+        int up = f->nodes[i].parent;
+        if (up >= 0 && up < i && !(f->nodes[i].flags & IS_PRIVATE))
+            f->nodes[up].form += f->nodes[i].form * 16777619U;
     }
     return f->n > 0;
 }
@@ -362,6 +517,7 @@ static void read_snapshot(struct page_look *l, struct target t, struct str resul
         find_holder(l, f, base, i);
     }
     free(w.word);
+    free(w.hash);
 }
 
 bool browser_within(struct browser *b, const struct target *t)
@@ -480,6 +636,17 @@ static int get_trees(struct page_look *l, struct err *e)
 
 /* ---- the whole look ---- */
 
+static void number_page(struct page_look *l)
+{
+    struct browser *b = l->b;
+    b->looks++;
+    map_release(&b->elements);
+    map_init(&b->elements);
+    for (int i = 0; i < l->n; i++)
+        number_frame(l, &l->frames[i]);
+    drop_old(l);
+}
+
 /* Gives the focus to the body if nothing has it. */
 static void default_focus(struct page_look *l)
 {
@@ -524,6 +691,19 @@ static struct str site_of(struct str url)
     return path < 0 ? STR("") : str_sub(url, 0, (size_t)(slashes + 3 + path));
 }
 
+bool browser_find_again(struct browser *b)
+{
+    struct page_look *l = xnew(struct page_look);
+    struct err e = ERR_INIT;
+    unsigned found = b->found;
+    l->b = b;
+    buf_init(&l->names, NAMES_MAX);
+    if (snapshots(l, &e) == 0)
+        number_page(l);
+    release(l);
+    return b->found != found;
+}
+
 int browser_tree(struct browser *b, const struct browser_look *want,
                  struct browser_seen *out, struct err *e)
 {
@@ -541,13 +721,8 @@ int browser_tree(struct browser *b, const struct browser_look *want,
     buf_init(&l->names, NAMES_MAX);
     int r = snapshots(l, e);
     if (r == 0) {
-        b->looks++;
         ask_trees(l);
-        map_release(&b->elements);
-        map_init(&b->elements);
-        for (int i = 0; i < l->n; i++)
-            number_frame(l, &l->frames[i]);
-        drop_old(l);
+        number_page(l);
         if (l->boxes)
             look_mark(l, want, out);
         r = get_trees(l, e);

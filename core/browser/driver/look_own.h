@@ -33,10 +33,12 @@ enum look_word {
     LOOK_POINTER,
     LOOK_HIDDEN,
     LOOK_BLOCK,
+    LOOK_NAMING, /* an attribute that tells elements apart, whatever their state */
 };
 
 struct words {
     unsigned char *word; /* owned: enum look_word of each string */
+    uint32_t *hash;      /* owned: of each string */
     size_t n;
 };
 
@@ -48,6 +50,7 @@ struct node {
     int64_t id; /* backendNodeId */
     int parent, content;
     unsigned short flags;
+    uint32_t form; /* a hash of its name, its naming attributes, and what is within it */
 };
 
 /* A node of an accessibility tree, in its frame's message. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Returns "" if the element can be acted on, "late" if that took more than one look, "!…"
-// for an immediate error, else, after ms, what is missing. need is the sum of enum need
+// for an immediate error, else, after ms, what is missing, or that it is no longer in the
+// page, which is said at once. need is the sum of enum need
 // (act.c). An element is stable if its box is the same in two frames; without frames, 100
 // ms count as one.
 
@@ -53,7 +54,7 @@ async function ready([need], [ms]) {
         }
         if (need & 4) {
             const r =
-                [...e.getClientRects()].find(r => r.width * r.height > 1) ||
+                [...e.getClientRects()].find(r => r.width * r.height > 0.99) ||
                 e.getBoundingClientRect();
             const w = e.ownerDocument.defaultView;
             const x = (Math.max(r.left, 0) + Math.min(r.right, w.innerWidth)) / 2,
@@ -77,7 +78,7 @@ async function ready([need], [ms]) {
     for (let late = ''; ; late = 'late') {
         const why = await look();
         if (!why) return late;
-        if (why[0] === '!' || performance.now() >= end) return why;
+        if (why[0] === '!' || !e.isConnected || performance.now() >= end) return why;
         await new Promise(r => setTimeout(r, 20));
     }
 }
