@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int browse_fail(const char *text)
@@ -337,6 +338,19 @@ static int parse(int argc, char **argv, struct browse_options *o)
     return o->url ? 0 : wrong_use("no address was given");
 }
 
+/* mkdir -p; full: its path from the root. Returns -1 with errno. */
+static int make_folder(const char *dir, char full[PATH_MAX])
+{
+    char part[PATH_MAX];
+    for (size_t i = 1; dir[i] && i < sizeof(part); i++) {
+        if (dir[i] != '/')
+            continue;
+        snprintf(part, i + 1, "%s", dir);
+        mkdir(part, 0777);
+    }
+    return (mkdir(dir, 0777) < 0 && errno != EEXIST) || !realpath(dir, full) ? -1 : 0;
+}
+
 static int browse_main(int argc, char **argv)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -348,7 +362,7 @@ static int browse_main(int argc, char **argv)
     bool remote = where_is_remote(o.server);
     if (status == 0 && remote && o.downloads && o.downloads[0] != '/')
         status = browse_fail("--downloads of a server elsewhere is a path from its root");
-    if (status == 0 && !remote && o.downloads && !realpath(o.downloads, folder)) {
+    if (status == 0 && !remote && o.downloads && make_folder(o.downloads, folder) < 0) {
         called_say("cannot keep downloads in %s: %s\n", o.downloads, strerror(errno));
         status = BROWSE_OURS;
     }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "os/self.h"
 
@@ -77,9 +78,11 @@ void companion_follow(struct companion *c, uint64_t from)
 static void name_process(struct companion *c)
 {
     char unique[13];
+    struct str name = str_of(c->name);
+    size_t room = PROCESS_NAME - strlen(c->kind->stem) - sizeof(unique);
     random_hex(unique, 12);
-    snprintf(c->process_name, sizeof(c->process_name), "%s%.20s-%s", c->kind->stem,
-             c->name, unique);
+    snprintf(c->process_name, sizeof(c->process_name), "%s%.*s-%s", c->kind->stem,
+             (int)(name.n > room ? utf8_cut(name, room) : name.n), name.p, unique);
 }
 
 /* Adds the window, and prints the options. Takes them. */

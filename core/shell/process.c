@@ -638,8 +638,9 @@ struct process *process_start(struct engine *en, const struct process_opts *o,
         err_set(e, ERR_EXISTS, "a process named %.*s is running", STR_ARG(name));
         return NULL;
     }
-    if (name.n > 40 || memchr(name.p, '/', name.n)) {
-        err_set(e, ERR_INVALID, "a process's name has at most 40 bytes and no slash");
+    if (name.n > PROCESS_NAME || memchr(name.p, '/', name.n)) {
+        err_set(e, ERR_INVALID, "a process's name has at most %d bytes and no slash",
+                PROCESS_NAME);
         return NULL;
     }
     if (old)

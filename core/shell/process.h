@@ -14,6 +14,8 @@
 
 struct process;
 
+enum { PROCESS_NAME = 40 }; /* bytes of a name, at most */
+
 struct process_opts {
     struct str name; /* "": p1, p2, … */
     struct str cwd, user, env;

@@ -52,6 +52,22 @@ onclick="this.ariaChecked=this.ariaChecked!=='true'">Night</button>
 <input type=checkbox onclick="event.preventDefault()"><div tabindex=0>widget</div>
 <input aria-label=Mail type=email value=nobody>"""
 
+# A page that draws its buttons again ten times a second: every node is another one each time.
+REDRAWN = b"""<!doctype html><title>Redrawn</title><ul id=l></ul><script>
+const draw=()=>{l.innerHTML=['Ann','Bob'].map(n=>'<li>'+n+
+' <button onclick="document.title=`removed '+n+'`">Remove</button></li>').join('')};
+draw();setInterval(draw,100)</script>"""
+
+TINY = b"""<!doctype html><title>Tiny</title><label><input type=checkbox
+style="position:absolute;width:1px;height:1px;margin:0;opacity:0"
+onchange="document.title='night '+this.checked"><span
+style="display:inline-block;width:40px;height:20px;background:gray"></span> Night</label>"""
+
+CHAPTERS = b"<!doctype html><title>Chapters</title>" + b"".join(
+    b"<section style='content-visibility:auto;height:600px'><h2>Chapter %d</h2></section>" % n
+    for n in range(60)
+) + b"<p style='content-visibility:hidden'>not to be seen</p>"
+
 # What its scripts ask for comes a little later, or never; so does the list of a field.
 ASKS = b"""<!doctype html><title>Asks</title><button onclick="ask('/answer')">Ask</button>
 <button onclick="ask('/never')">Wait</button><p role=status id=o>idle</p>
@@ -272,6 +288,9 @@ class Pages(http.server.BaseHTTPRequestHandler):
             ).encode(),
             "/uploads": UPLOADS,
             "/choices": CHOICES,
+            "/redrawn": REDRAWN,
+            "/tiny": TINY,
+            "/chapters": CHAPTERS,
             "/asks": ASKS,
             "/asks?now": ASKS,
             **{

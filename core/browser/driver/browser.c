@@ -234,11 +234,16 @@ static void on_created(struct browser *b, const struct json *p)
 
 /* ---- pages ---- */
 
-/* The tab now shows the document of that loader. */
+/* The tab now shows the document of that loader. A download answers with a loader of its
+ * own, and changes nothing about the document that stays. */
 static void set_loader(struct target *t, struct str loader)
 {
+    bool stays = str_eq(loader, str_of(t->loader));
     set_id(t->loader, loader);
-    t->status = strcmp(t->loader, t->answered.loader) == 0 ? t->answered.status : 0;
+    if (strcmp(t->loader, t->answered.loader) == 0)
+        t->status = t->answered.status;
+    else if (!stays)
+        t->status = 0;
 }
 
 static void on_lifecycle(struct target *t, const struct json *p)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/jsontext.h"
 #include "base/xalloc.h"
+#include "browser/driver/js/unskip.js.h"
 #include "browser/driver/look_own.h"
 
 #include <stdio.h>
@@ -636,6 +637,28 @@ static int get_trees(struct page_look *l, struct err *e)
 
 /* ---- the whole look ---- */
 
+/* The calls of a session are carried out in turn: nothing waits for this one. */
+static int begin_unskip(struct browser *b)
+{
+    struct json *p = browser_script(unskip_js, "");
+    json_put_z(p, "objectGroup", "od");
+    return cdp_send(&b->cdp, browser_session_of(b->active), "Runtime.evaluate", p);
+}
+
+static void end_unskip(struct browser *b, int asked)
+{
+    struct err e = ERR_INIT;
+    struct json *j = cdp_wait(&b->cdp, asked, browser_in(BROWSER_CALL_MS), &e);
+    struct str back = json_str(json_get(json_get(j, "result"), "result"), "objectId", "");
+    if (back.n > 0) {
+        struct json *p = json_object();
+        json_put_z(p, "functionDeclaration", "function(){this()}");
+        json_put_str(p, "objectId", back);
+        cdp_tell(&b->cdp, browser_session_of(b->active), "Runtime.callFunctionOn", p);
+    }
+    json_free(j);
+}
+
 static void number_page(struct page_look *l)
 {
     struct browser *b = l->b;
@@ -719,6 +742,7 @@ int browser_tree(struct browser *b, const struct browser_look *want,
     l->outline = want->outline;
     l->site = site_of(buf_str(&out->url));
     buf_init(&l->names, NAMES_MAX);
+    int unskip = begin_unskip(b);
     int r = snapshots(l, e);
     if (r == 0) {
         ask_trees(l);
@@ -727,6 +751,7 @@ int browser_tree(struct browser *b, const struct browser_look *want,
             look_mark(l, want, out);
         r = get_trees(l, e);
     }
+    end_unskip(b, unskip);
     if (r == 0 && l->texts && look_text(l, out, &late) < 0)
         browser_note(b, "the page's links and fields have no numbers here: %s",
                      late.text);
