@@ -371,16 +371,23 @@ void session_touch(struct tm_session *s)
 
 /* ---- the end ---- */
 
+static bool may_end(const struct tmux *t)
+{
+    return t->own && !t->ending && !t->resuming && list_empty(&t->sessions) &&
+           opts_number(&t->server, "exit-empty") && t->en->sessions.count == 0;
+}
+
+/* A client that came since then may have made a session, or be about to. */
 static void on_end(struct timer *timer)
 {
     struct tmux *t = container_of(timer, struct tmux, end);
-    front_tmux_end(t);
+    if (may_end(t) && !request_any(t))
+        front_tmux_end(t);
 }
 
 void model_check_end(struct tmux *t)
 {
-    if (!t->own || t->ending || t->resuming || !list_empty(&t->sessions) ||
-        !opts_number(&t->server, "exit-empty") || t->en->sessions.count > 0)
+    if (!may_end(t))
         return;
     request_wake_all(t);
     if (request_any(t))
