@@ -804,3 +804,19 @@ int browse_repr(struct buf *out, const struct browse_value *v)
         return repr_items(out, v);
     }
 }
+
+bool browse_split_named(struct str bid, struct str *role, struct str *name)
+{
+    size_t n = 0;
+    bid = str_trim(bid);
+    while (n < bid.n && ((bid.p[n] >= 'a' && bid.p[n] <= 'z') || bid.p[n] == '-'))
+        n++;
+    *role = str_sub(bid, 0, n);
+    *name = str_trim(str_sub(bid, n, bid.n));
+    if (n == 0 || n == bid.n || bid.p[n] != ' ' || name->n < 3 ||
+        (name->p[0] != '"' && name->p[0] != '\'') ||
+        name->p[name->n - 1] != name->p[0])
+        return false;
+    *name = str_sub(*name, 1, name->n - 2);
+    return true;
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Actions and the page: what a browser would do with links and fields. */
+#include "webpage/browse_action.h"
 #include "webpage/webtext_own.h"
 
 #include "base/xalloc.h"
@@ -230,15 +231,37 @@ bool webtext_can_reload(const struct webtext *w)
 
 /* ---- links and fields ---- */
 
+static int no_element(struct str bid, struct err *e)
+{
+    return err_set(e, ERR_NOTFOUND,
+                   "ValueError: Could not find element with bid \"%.*s\"",
+                   bid.n < 60 ? (int)bid.n : 60, bid.p);
+}
+
+/* By a bid, or by a role and a name. */
 static struct json *find(const struct webtext *w, struct str bid, struct err *e)
 {
-    struct json *j = json_first(w->tab->page.items);
-    while (j && !(bid.n && str_eq(json_str(j, "bid", ""), bid)))
-        j = json_next(j);
-    if (!j)
-        err_set(e, ERR_NOTFOUND, "ValueError: Could not find element with bid \"%.*s\"",
-                bid.n < 60 ? (int)bid.n : 60, bid.p);
-    return j;
+    struct json *found = NULL;
+    struct str role, name;
+    bool named = browse_split_named(bid, &role, &name);
+    for (struct json *j = json_first(w->tab->page.items); j; j = json_next(j)) {
+        if (bid.n && str_eq(json_str(j, "bid", ""), bid))
+            return j;
+        if (!named || !json_has(j, "bid") || !str_eq(json_str(j, "role", ""), role) ||
+            !str_eq(json_str(j, "name", ""), name))
+            continue;
+        if (found) {
+            err_set(e, ERR_INVALID,
+                    "Error: strict mode violation: %.*s \"%.*s\" resolved to several "
+                    "elements; give the bid of one",
+                    STR_ARG(role), STR_ARG(str_sub(name, 0, 100)));
+            return NULL;
+        }
+        found = j;
+    }
+    if (!found)
+        no_element(bid, e);
+    return found;
 }
 
 static bool is_role(const struct json *item, const char *role)

@@ -73,15 +73,104 @@ static int broke(struct err *e, const char *api)
 
 /* ---- elements ---- */
 
-static int resolve(struct browser *b, struct hand *h, const char *api, struct str bid,
-                   struct err *e)
+/* Asks for the elements of the page, without its frames, that have this role and name
+ * (Accessibility.queryAXTree); name.p NULL: any name. Returns the answer, or NULL. */
+static struct json *query(struct browser *b, struct str role, struct str name,
+                          struct err *e)
+{
+    struct str session = browser_session_of(b->active);
+    struct json *p = json_object();
+    json_put_z(p, "expression", "document");
+    json_put_z(p, "objectGroup", "od");
+    struct json *j = browser_ask(b, session, "Runtime.evaluate", p, e);
+    p = json_object();
+    json_put_str(p, "objectId",
+                 json_str(json_get(json_get(j, "result"), "result"), "objectId", ""));
+    json_put_str(p, "role", role);
+    if (name.p)
+        json_put_str(p, "accessibleName", name);
+    json_free(j);
+    return browser_ask(b, session, "Accessibility.queryAXTree", p, e);
+}
+
+/* The next node of a list that is an element of the page; node 0: the list has ended. */
+static const struct json *next_element(const struct json *at, int64_t *node)
+{
+    *node = 0;
+    for (; at && !*node; at = json_next(at)) {
+        if (!json_bool(at, "ignored", false))
+            *node = json_int(at, "backendDOMNodeId", 0);
+        if (*node)
+            return at;
+    }
+    return NULL;
+}
+
+static int none_named(struct browser *b, struct str role, struct str name, struct err *e)
+{
+    enum { SHOWN = 6 };
+    struct buf text = BUF_INIT(600);
+    struct err late = ERR_INIT;
+    struct json *j = query(b, role, (struct str){0}, &late);
+    int64_t node;
+    int n = 0;
+    buf_addf(&text, "ValueError: Could not find element %.*s \"%.*s\"", STR_ARG(role),
+             STR_ARG(str_sub(name, 0, 100)));
+    const struct json *at = json_first(json_get(json_get(j, "result"), "nodes"));
+    for (; (at = next_element(at, &node)) && n < SHOWN; at = json_next(at), n++)
+        buf_addf(&text, "%s \"%.*s\"", n ? "," : "; there are",
+                 STR_ARG(str_sub(json_str(json_get(at, "name"), "value", ""), 0, 60)));
+    json_free(j);
+    err_set(e, ERR_NOTFOUND, "%s", buf_z(&text));
+    buf_release(&text);
+    return -1;
+}
+
+/* Finds the one element with this role and name. Returns -1 and sets *e if it is not one. */
+static int find_named(struct browser *b, struct hand *h, struct str role, struct str name,
+                      struct err *e)
+{
+    struct json *j = query(b, role, name, e);
+    int64_t node;
+    int n = 0;
+    if (!j)
+        return broke(e, h->api);
+    const struct json *at = json_first(json_get(json_get(j, "result"), "nodes"));
+    for (; (at = next_element(at, &node)); at = json_next(at), n++)
+        h->node = node;
+    json_free(j);
+    snprintf(h->session, sizeof(h->session), "%.*s",
+             STR_ARG(browser_session_of(b->active)));
+    if (n == 0)
+        return none_named(b, role, name, e);
+    if (n == 1)
+        return 0;
+    return err_set(e, ERR_INVALID,
+                   "Error: %s: strict mode violation: %.*s \"%.*s\" resolved to %d "
+                   "elements; give the bid of one",
+                   h->api, STR_ARG(role), STR_ARG(str_sub(name, 0, 100)), n);
+}
+
+/* Finds the element with a bid, or with a role and a name. */
+static int find(struct browser *b, struct hand *h, struct str bid, struct err *e)
 {
     struct element *el = browser_element(b, bid);
-    *h = (struct hand){.api = api};
+    struct str role, name;
+    if (!el && browse_split_named(bid, &role, &name))
+        return find_named(b, h, role, name, e);
     if (!el || !browser_session(b, str_of(el->document->session)))
         return no_element(e, bid);
     memcpy(h->session, el->document->session, sizeof(h->session));
     h->node = el->node;
+    return 0;
+}
+
+static int resolve(struct browser *b, struct hand *h, const char *api, struct str bid,
+                   struct err *e)
+{
+    *h = (struct hand){.api = api};
+    if (find(b, h, bid, e) < 0)
+        return -1;
     struct json *p = json_object();
     json_put_int(p, "backendNodeId", h->node);
     json_put_z(p, "objectGroup", "od");

@@ -190,6 +190,21 @@ TEST(names_are_known_before_anything_is_bound)
     browse_text_release(&t);
 }
 
+TEST(elements_named_by_role_and_name)
+{
+    struct str role, name;
+    CHECK(browse_split_named(STR(" button \"Save \"all\"\""), &role, &name));
+    CHECK_MEM(role.p, role.n, "button");
+    CHECK_MEM(name.p, name.n, "Save \"all\"");
+    CHECK(browse_split_named(STR("menu-item  'x'"), &role, &name));
+    CHECK_MEM(name.p, name.n, "x");
+    static const char *const others[] = {"",        "12",          "button",   "button ",
+                                         "\"Save\"", "button \"",   "a \"b",   "a \"\"",
+                                         "a \"b'",  "Save \"it\"", "aA \"b\""};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        CHECK(!browse_split_named(str_of(others[i]), &role, &name));
+}
+
 TEST(hostile_texts_end)
 {
     enum { N = 200000 };
