@@ -146,8 +146,8 @@ int browse_wanted_late(const struct browse_wanted *w, int ms, const char *why,
 /* Appends Python's repr() of a text, and of any value. Returns -1 if out is full. */
 int browse_repr_text(struct buf *out, struct str text);
 /*
- * Splits `button "Save"` or `button 'Save'`, which can stand where a bid does: the role and
- * the accessible name (WAI-ARIA) of an element. Returns false if it is not of that form.
+ * Splits `button "Save"` or `button 'Save'`, which can stand where a bid does: the role
+ * and the accessible name (WAI-ARIA) of an element. Returns false if it is another text.
  */
 bool browse_split_named(struct str bid, struct str *role, struct str *name);
 int browse_repr(struct buf *out, const struct browse_value *v);

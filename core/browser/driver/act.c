@@ -126,7 +126,8 @@ static int none_named(struct browser *b, struct str role, struct str name, struc
     return -1;
 }
 
-/* Finds the one element with this role and name. Returns -1 and sets *e if it is not one. */
+/* Finds the one element with this role and name. Returns -1 and sets *e if there are
+ * none or several. */
 static int find_named(struct browser *b, struct hand *h, struct str role, struct str name,
                       struct err *e)
 {

@@ -131,8 +131,10 @@ static int by_index(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Puts the elements that the previous look at the document found, and this one did not,
- * into a map of lists, by what they look like; the lowest index is the first of a list. */
+/*
+ * Puts the elements that the previous look at the document found, and this one did not,
+ * into a map of lists, by what they look like; the lowest index is the first of a list.
+ */
 static void gather_lost(const struct page_look *l, const struct document *d,
                         struct map *lost)
 {
@@ -267,7 +269,8 @@ static enum look_word word_of(struct str s)
         {"flex", LOOK_BLOCK},       {"grid", LOOK_BLOCK},      {"flow-root", LOOK_BLOCK},
         {"table", LOOK_BLOCK},      {"list-item", LOOK_BLOCK},
         {"id", LOOK_NAMING},        {"name", LOOK_NAMING},     {"type", LOOK_NAMING},
-        {"role", LOOK_NAMING},      {"href", LOOK_NAMING},     {"aria-label", LOOK_NAMING},
+        {"role", LOOK_NAMING},      {"href", LOOK_NAMING},
+        {"aria-label", LOOK_NAMING},
     };
     for (size_t i = 0; s.n && s.n < 11 && i < sizeof(words) / sizeof(*words); i++) {
         if (str_eq(s, str_of(words[i].text)))
