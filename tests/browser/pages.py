@@ -343,6 +343,19 @@ class Pages(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"<!doctype html><title>Broken</title><p>a part")
             self.close_connection = True
             return
+        if self.path == "/endless":
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.close_connection = True
+            try:
+                self.wfile.write(b"<!doctype html><title>Endless</title><p>Begin</p>")
+                while True:
+                    self.wfile.write(b"<i>more</i> ")
+                    self.wfile.flush()
+                    time.sleep(0.2)
+            except OSError:  # the reader has left
+                return
         if self.path == "/again":
             self.send_response(302)
             self.send_header("Location", "/again")

@@ -151,6 +151,7 @@ struct browser {
     unsigned looks;
     unsigned found; /* elements that kept their number in another node, so far */
     bool gone;      /* the element of the action was no longer in the page */
+    bool loads_on;  /* the time of the call did not suffice for the action's document */
     /* The open dialog of the active tab; type "": none is open. */
     struct {
         char session[BROWSER_ID], type[16];

@@ -148,13 +148,13 @@ void browser_settle(struct browser *b, enum browse_do last)
     }
     if (is_there(b))
         be_quiet(b, script_for(last), "", end);
-    while (is_there(b) && b->active->loading && !b->active->ready) {
+    while (is_there(b) && !b->loads_on && b->active->loading && !b->active->ready) {
         if (cdp_turn(&b->cdp, end) <= 0)
             break;
     }
-    if (is_there(b) && strcmp(b->active->session, b->heard) == 0)
+    if (is_there(b) && !b->loads_on && strcmp(b->active->session, b->heard) == 0)
         await_answers(b, end);
-    if (is_there(b))
+    if (is_there(b) && !b->loads_on)
         await_content(b, end);
     if (b->heard[0] && !b->cdp.ended)
         cdp_tell(&b->cdp, str_of(b->heard), "Network.disable", json_object());
