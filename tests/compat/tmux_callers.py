@@ -61,6 +61,18 @@ class Peer:
             time.sleep(0.02)
         return False
 
+    def runs(self, program, *where):
+        """Waits for it: an Enter that is typed before is no newline to what reads then."""
+        self.row(f"{program} runs", self.until(lambda: self.run(
+            self.program, *where[:2], "display-message", "-p", "-t", where[2],
+            "#{pane_current_command}")[1] == program + "\n"))
+
+    def ends(self, *where):
+        """A server that has lost its last session answers for a moment more."""
+        self.row("the server ends", self.until(lambda: re.search(
+            "no server|error connecting", self.run(self.program, *where, "has-session")[2])
+            is not None))
+
     def sees(self, regex, *where):
         found = self.until(lambda: re.search(
             regex, self.run(self.program, *where[:2], "capture-pane", "-p", "-S", "-", "-t",
@@ -104,8 +116,10 @@ def harbor(p):
     p.sees(r"201 long.txt\n>", *s, "agent")
     p.do(*s, "capture-pane", "-p", "-t", "agent")
     p.do(*s, "send-keys", "-t", "agent", "cat", "Enter")
+    p.runs("cat", *s, "agent")
     p.do(*s, "send-keys", "-t", "agent", "mark", "C-d")
     p.do(*s, "send-keys", "-t", "agent", "C-c")
+    p.sees(r"\^C\n+>", *s, "agent")  # what is typed before may be lost at an interrupt
     p.do(*s, "send-keys", "-t", "agent", "clear; seq 1000 | sed s/^/row/", "Enter")
     p.sees(r"row1000\n>", *s, "agent")
     whole = p.run(p.program, *s, "capture-pane", "-p", "-S", "-", "-t", "agent")[1]
@@ -114,8 +128,7 @@ def harbor(p):
     p.do(*s, "capture-pane", "-p", "-t", "agent")
     p.row("the pipe had all", p.until(lambda: b"row1000" in open(log, "rb").read()))
     p.do(*s, "send-keys", "-t", "agent", "C-d")
-    p.row("the server ends", p.until(
-        lambda: p.run(p.program, *s, "has-session", "-t", "agent")[0] == 1))
+    p.ends(*s)
     p.do(*s, "has-session", "-t", "agent")
 
 
@@ -152,6 +165,7 @@ def claude(p):
     p.do(*s, "kill-pane", "-t", "%1")
     p.do(*s, "list-panes", "-F", "#{pane_id} #{pane_active}")
     p.do(*s, "kill-session", "-t", "team")
+    p.ends(*s)
     p.do(*s, "has-session", "-t", "team")
 
 
@@ -172,6 +186,7 @@ def skill(p):
     p.do(*s, "capture-pane", "-p", "-e", "-J", "-t", "work")
     p.do(*s, "ls", "-F", "#{session_name}: #{session_windows} windows")
     p.do(*s, "kill-session", "-t", "work")
+    p.ends(*s)
     p.do(*s, "ls")
 
 
@@ -263,6 +278,8 @@ def openhands(p):
     os.environ.update(p.env)
     server = libtmux.Server(socket_name="openhands")
     p.row("there is no server", server.is_alive())
+    # Without it, the second new_session meets a server that ends with its last session.
+    keep = server.new_session(session_name="keep")
     session = server.new_session(session_name="pool", start_directory=p.room, x=200, y=50,
                                  kill_session=True)
     session = server.new_session(session_name="pool", start_directory=p.room, x=1000, y=1000,
@@ -274,6 +291,7 @@ def openhands(p):
                                   start_directory=p.room) for i in range(3)]
     session.attached_window.kill_window()
     names = lambda: [w.window_name for w in session.windows]
+    p.until(lambda: "tmux" not in names())  # as tmux calls one whose shell has not begun
     p.row("the pool", names())
     pane = windows[0].attached_pane
     p.row("a pane", facts_of(pane, ("pane_id", "pane_width", "pane_height", "history_limit")))
@@ -285,14 +303,21 @@ def openhands(p):
     pane.enter()
     p.row("an answer", p.until(lambda: end()[-1:] == ["<P>"] and len(end()) > 2))
     p.row("what the pane shows", end())
+    prompts = lambda: sum(line.startswith("<P>") for line in end())
+    had = prompts()
     pane.send_keys("C-c", enter=False)
-    pane.send_keys("cat", literal=True)
+    p.row("another prompt", p.until(lambda: prompts() > had))
+    pane.send_keys("cat; echo over", literal=True)
     pane.enter()
+    p.runs("cat", "-L", "openhands", pane.pane_id)
     pane.send_keys("C-d", enter=False)
+    p.row("cat has ended", p.until(lambda: "over" in end()))
     pane.cmd("clear-history")
     windows[1].kill_window()
     p.row("the pool", names())
     session.kill_session()
+    keep.kill_session()
+    p.ends("-L", "openhands")
     p.row("the end", server.is_alive())
 
 
@@ -340,7 +365,8 @@ def libtmux_itself(p):
         "attached_sessions": lambda: server.attached_sessions,
         "kill_window": lambda: (s.kill_window("w"), len(s.windows))[1],
         "bad target": lambda: s.kill_window("nope"),
-        "kill_session": lambda: server.kill_session("two").is_alive(),
+        "kill_session": lambda: server.kill_session("two") and p.until(
+            lambda: not server.is_alive()),
         "dead": lambda: server.raise_if_dead(),
     }.items():
         try:
