@@ -65,7 +65,7 @@ int store_folder(const struct store *s);
 void store_only_look(struct store *s);
 bool store_only_looks(const struct store *s);
 
-bool store_has(const struct store *s, const struct content_sum *sum);
+bool store_has(struct store *s, const struct content_sum *sum);
 /*
  * Adds a content, at most STORE_OBJECT_MAX, if it is not there. Returns 0 and its name,
  * or -1 and sets *e.
