@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/xalloc.h"
 #include "os/file.h"
 
@@ -179,8 +180,8 @@ static const struct store_place *pack_find(const struct pack *k,
     for (int i = 0; from < to; i++) {
         size_t middle = from + (to - from) / 2;
         if (i < GUESSES && low <= key >> 32 && key >> 32 <= high)
-            middle = from + (size_t)((((key >> 32) - low) * (to - from)) /
-                                     (high - low + 1));
+            middle = from +
+                     (size_t)((((key >> 32) - low) * (to - from)) / (high - low + 1));
         const struct store_place *p = &k->places[middle];
         uint64_t at = sum_key(&p->sum);
         int order = at != key ? (at > key) - (at < key)
@@ -306,7 +307,7 @@ static int writer_begin(struct store *s, struct err *e)
 }
 
 int writer_add(struct store *s, const struct content_sum *sum, uint32_t raw,
-                      struct str stored, struct err *e)
+               struct str stored, struct err *e)
 {
     struct writer *w = &s->w;
     struct pack_head h = {HEAD_MAGIC, (uint32_t)stored.n, raw, 0, *sum};
@@ -477,6 +478,15 @@ uint64_t store_size(const struct store *s)
 }
 
 size_t store_packs(const struct store *s) { return s->packs_n; }
+
+uint64_t store_state(const struct store *s)
+{
+    static const uint64_t seed[2] = {1, 2};
+    uint64_t all = 0;
+    for (size_t i = 0; i < s->packs_n; i++)
+        all += map_hash(seed, str_of(s->pack[i].name)) * (2 * s->pack[i].n + 1);
+    return all;
+}
 
 /* ---- the store ---- */
 

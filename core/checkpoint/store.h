@@ -93,6 +93,8 @@ uint64_t store_added(const struct store *s);
 /* Bytes of all packs, and how many there are. */
 uint64_t store_size(const struct store *s);
 size_t store_packs(const struct store *s);
+/* A number that is another one when packs came, went, or lost what was damaged. */
+uint64_t store_state(const struct store *s);
 
 /* Writes a small file of the store in one step. Returns -1 and sets *e. */
 int store_write_file(const struct store *s, const char *name, struct str text,
