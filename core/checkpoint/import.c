@@ -324,10 +324,8 @@ static struct str name_of_key(char *p, size_t n)
  */
 static int take_acl(struct buf *out, struct str text, struct err *e)
 {
-    static const struct acl_tag {
-        char kind;
-        uint8_t plain, named; /* 0: it has no name */
-    } tags[] = {{'u', 1, 2}, {'g', 4, 8}, {'m', 16, 0}, {'o', 32, 0}};
+    static const char kinds[] = "ugmo"; /* user, group, mask, other */
+    static const uint8_t tags[] = {1, 4, 16, 32};
     buf_add(out, "\2\0\0", 4);
     while (text.n > 0) {
         struct str rest = str_trim(str_cut(&text, str_chr(text, ',') >= 0 ? ',' : '\n'));
@@ -335,9 +333,9 @@ static int take_acl(struct buf *out, struct str text, struct err *e)
         struct str rights = str_trim(str_cut(&rest, ':'));
         uint64_t id = UINT32_MAX;
         uint8_t b[8] = {0};
-        for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
-            if (kind.n && kind.p[0] == tags[i].kind)
-                b[0] = name.n ? tags[i].named : tags[i].plain;
+        const char *at = kind.n ? memchr(kinds, kind.p[0], sizeof(tags)) : NULL;
+        if (at) /* one of a name has the next bit */
+            b[0] = (uint8_t)(tags[at - kinds] << (name.n > 0));
         for (size_t i = 0; i < rights.n; i++)
             b[2] |= rights.p[i] == 'r' ? 4 : rights.p[i] == 'w' ? 2 : rights.p[i] == 'x';
         if (!kind.n || kind.p[0] == '#')
@@ -634,15 +632,13 @@ static int whole_input(const struct checkpoint_call *q, struct err *e)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 || file_write_all(fd, str_n(block, (size_t)n)) < 0) {
-            err_sys(e, errno,
-                    n < 0 ? "cannot read the archive" : "cannot keep the archive");
             close(fd);
-            return -1;
+            fd = -1;
         }
     }
     if (fd < 0 && !e->code)
-        err_sys(e, errno, "cannot keep the archive");
-    if (fd >= 0)
+        err_sys(e, errno, "cannot read the archive into the store");
+    else if (fd >= 0)
         lseek(fd, 0, SEEK_SET);
     return fd;
 }

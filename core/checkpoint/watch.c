@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -80,30 +81,15 @@ int watch_open(struct watch_fds *out)
 
 /* ---- the last table ---- */
 
+/* A file in memory takes and gives all at once. */
 static bool read_at(int fd, void *p, size_t n, size_t at)
 {
-    for (size_t got = 0; got < n;) {
-        ssize_t k = pread(fd, (char *)p + got, n - got, (off_t)(at + got));
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return false;
-        got += (size_t)k;
-    }
-    return true;
+    return pread(fd, p, n, (off_t)at) == (ssize_t)n;
 }
 
 static bool write_at(int fd, const void *p, size_t n, size_t at)
 {
-    for (size_t put = 0; put < n;) {
-        ssize_t k = pwrite(fd, (const char *)p + put, n - put, (off_t)(at + put));
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return false;
-        put += (size_t)k;
-    }
-    return true;
+    return pwrite(fd, p, n, (off_t)at) == (ssize_t)n;
 }
 
 static int order_ino(const void *a, const void *b, void *nodes)
@@ -222,12 +208,34 @@ static void mark_folder_of(struct scan_watch *w, char *path, bool elsewhere)
     w->whole |= !gone;
 }
 
+/* struct procmap_query of linux/fs.h (Linux 6.11). */
+struct map_query {
+    uint64_t size, flags, address;
+    uint64_t answer[6];
+    uint32_t device[2], name_size, id_size;
+    uint64_t name, id;
+};
+_Static_assert(sizeof(struct map_query) == 104, "PROCMAP_QUERY has this in its number");
+
+/* Does the kernel say that a process maps no file for writing, shared with the file? */
+static bool maps_nothing(const char *name)
+{
+    struct map_query q = {.size = sizeof(q)};
+    q.flags = 0x02 | 0x08 | 0x10 | 0x20; /* writable, shared, the next one, of a file */
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    bool none = fd >= 0 && ioctl(fd, _IOWR('f', 17, struct map_query), &q) < 0 &&
+                (errno == ENOENT || errno == ESRCH);
+    if (fd >= 0)
+        close(fd);
+    return none;
+}
+
 /* What it maps for writing, shared with the file. Returns false if it may not be read. */
 static bool look_at_maps(struct scan_watch *w, const char *name, bool elsewhere)
 {
     struct err e = ERR_INIT;
     struct buf maps = BUF_INIT(MAPS);
-    bool good = file_read(name, MAPS - 1, &maps, &e) == 0;
+    bool good = maps_nothing(name) || file_read(name, MAPS - 1, &maps, &e) == 0;
     struct str rest = buf_str(&maps);
     while (rest.n > 0) {
         struct str line = str_cut(&rest, '\n'), rights = line;
