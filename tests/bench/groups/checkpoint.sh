@@ -18,7 +18,7 @@ export_shadow() { # for what is timed: functions are not commands
     printf '#!/bin/sh\ncd "%s/tree" && exec git --git-dir="%s/shadow" --work-tree=. status\n' \
         "$dir" "$dir" >git_status
     printf '#!/bin/sh\ncd "%s/tree" && exec git --git-dir="%s/shadow" --work-tree=. %s\n' \
-        "$dir" "$dir" 'checkout-index -a -f' >git_checkout
+        "$dir" "$dir" 'checkout-index -a -f -u' >git_checkout
     chmod +x git_add git_status git_checkout
 }
 
