@@ -14,7 +14,10 @@
 
 enum {
     RESULT_MAX = 900 << 10,
-    KEPT_FD = 0 /* of the helper's descriptors */
+    /* The helper's descriptors; KEPT_FD only if there is a note */
+    EVENTS_FD = 0,
+    TABLE_FD = 1,
+    KEPT_FD = 2
 };
 
 /* ---- the helper ---- */
@@ -38,6 +41,8 @@ static int in_helper(void *arg, const struct job_child *c, struct err *e)
     struct checkpointing *r = arg;
     struct buf b = BUF_INIT(2 * RESULT_MAX);
     int kept = r->kept ? c->fds[KEPT_FD] : -1;
+    if (r->call.watch.events > 0)
+        r->call.watch = (struct watch_fds){c->fds[EVENTS_FD], c->fds[TABLE_FD]};
     if (r->again && kept >= 0 && read_kept(kept, &b))
         return job_put(c, buf_str(&b)) < 0 ? -1 : 0;
     struct json *j = checkpoint_do(&r->call, e);
@@ -89,17 +94,31 @@ static int prepare(struct checkpointing *r, struct actions *all, struct err *e)
     return 0;
 }
 
+/* What makes a checkpoint gets the watches; they begin with the first one. */
+static struct watch_fds watch_for(const struct checkpointing *r, struct checkpoints *o)
+{
+    static const struct watch_fds none = {-1, -1};
+    if (strcmp(r->call.verb, "checkpoint") != 0)
+        return none;
+    if (o->watch.events <= 0 && watch_open(&o->watch) < 0)
+        o->watch = none;
+    return o->watch;
+}
+
 int checkpointing_begin(struct checkpointing *r, struct actions *all,
                         const struct job_events *ev, int note, struct err *e)
 {
+    const struct watch_fds w = watch_for(r, all->checkpoints);
+    const int fds[] = {w.events, w.table, note};
     struct job_spec spec = {.what = r->call.verb,
                             .fn = in_helper,
                             .arg = r,
-                            .fds = note >= 0 ? &note : NULL,
-                            .fds_n = note >= 0,
+                            .fds = fds,
+                            .fds_n = note >= 0 ? 3 : 2,
                             .ev = ev,
                             .owner = r};
     r->kept = note >= 0;
+    r->call.watch = w;
     buf_init(&r->result, 2 * RESULT_MAX);
     if (prepare(r, all, e) < 0)
         return -1;

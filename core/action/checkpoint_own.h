@@ -56,6 +56,7 @@ struct checkpoints {
     struct task go; /* calls those that wait */
     bool beside;    /* what it precedes did not wait for its end */
     bool turn;      /* one was made in this turn */
+    struct watch_fds watch; /* owned; lent to helpers that make checkpoints */
 };
 
 /*

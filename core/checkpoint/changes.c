@@ -205,8 +205,8 @@ static int other_tree(const struct checkpoint_call *q, struct store *s, struct t
     int rc = trees_open(t, e);
     if (rc == 0)
         rc = trees_scan(&same, s, t, from,
-                        json_bool(q->args, "diff", false) ? CHECKPOINT_DIFF_FILE : 0, out,
-                        &n, e);
+                        json_bool(q->args, "diff", false) ? CHECKPOINT_DIFF_FILE : 0,
+                        NULL, out, &n, e);
     if (n.list)
         json_put(result, "gaps", n.list);
     return rc;

@@ -155,12 +155,13 @@ static struct json *keep(const struct checkpoint_call *q, struct store *s,
     struct json *last = trees_last(s, t, call_uid(q)), *r = NULL, *out = NULL;
     struct scanned n = {0};
     struct content_ref tree;
+    struct scan_watch *watch = NULL;
     bool same = false;
     if (last && q->key && q->key[0] &&
         str_eq(json_str(last, "key", ""), str_of(q->key))) {
         /* A worker before this one made it. */
         out = record_shown(last);
-    } else if (trees_scan(q, s, t, last, 0, &tree, &n, e) == 0) {
+    } else if (trees_scan(q, s, t, last, 0, &watch, &tree, &n, e) == 0) {
         same = is_same(q, last, &tree);
         if (same)
             r = json_copy(last);
@@ -168,6 +169,7 @@ static struct json *keep(const struct checkpoint_call *q, struct store *s,
             r = record_make(q, s, t, &tree, &n, q->why ? q->why : "request", e);
         out = r ? record_shown(r) : NULL;
     }
+    watch_end(watch, out ? &tree : NULL);
     if (out) {
         json_put_bool(out, "same", same);
         json_put_int(out, "store", (int64_t)store_size(s));

@@ -25,6 +25,7 @@
 #include "base/member.h"
 #include "base/param.h"
 #include "checkpoint/store.h"
+#include "checkpoint/watch.h"
 
 enum {
     CHECKPOINT_LINES = 200, /* changes in an answer, if it is not said */
@@ -48,6 +49,7 @@ struct checkpoint_call {
     int input;                  /* of import: the archive */
     struct str bytes;           /* of contents: records of packs */
     const char *key;            /* names the call, also when it is repeated; NULL: none */
+    struct watch_fds watch;     /* of checkpoint: folders that changed (watch.h) */
     const struct store_user *user; /* whose rights count; NULL: those of the process */
 };
 

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-enum { LENGTH = 8, AVERAGE_BITS = 20 };
+enum { LENGTH = 8, AVERAGE_BITS = 20, LANES = 4, LANE = 4096 /* bytes */ };
 #define HOLE (UINT64_C(1) << 63)
 
 /* ---- lists ---- */
@@ -63,14 +63,45 @@ static void gear_init(struct gear *g)
     }
 }
 
+static inline uint64_t roll(const struct gear *g, uint64_t h, char c)
+{
+    return (h << 1) + g->of[(uint8_t)c];
+}
+
+static inline bool cuts(uint64_t h) { return !(h >> (64 - AVERAGE_BITS)); }
+
+/*
+ * Rolls h over the next LANES * LANE bytes, if there is no cut in them. Only the last 64
+ * bytes count in the hash, so that parts of them are rolled side by side, which takes
+ * half as long as one byte after another.
+ */
+static bool roll_uncut(const struct gear *g, const char *p, uint64_t *h)
+{
+    uint64_t v[LANES] = {*h};
+    for (int k = 1; k < LANES; k++)
+        for (int i = -64; i < 0; i++)
+            v[k] = roll(g, v[k], p[k * LANE + i]);
+    for (int i = 0; i < LANE; i++) {
+#pragma GCC unroll 4
+        for (int k = 0; k < LANES; k++)
+            v[k] = roll(g, v[k], p[k * LANE + i]);
+        if (cuts(v[0]) || cuts(v[1]) || cuts(v[2]) || cuts(v[3]))
+            return false;
+    }
+    *h = v[LANES - 1];
+    return true;
+}
+
 /* How many of these bytes make the next piece. last: no more follow. */
 static size_t cut(const struct gear *g, struct str s, bool last)
 {
     uint64_t h = 0;
-    size_t most = s.n < CONTENT_MOST ? s.n : CONTENT_MOST;
-    for (size_t i = CONTENT_LEAST; i < most; i++) {
-        h = (h << 1) + g->of[(uint8_t)s.p[i]];
-        if (!(h >> (64 - AVERAGE_BITS)))
+    size_t most = s.n < CONTENT_MOST ? s.n : CONTENT_MOST, i = CONTENT_LEAST;
+    while (i + LANES * LANE <= most && roll_uncut(g, s.p + i, &h))
+        i += LANES * LANE;
+    for (; i < most; i++) {
+        h = roll(g, h, s.p[i]);
+        if (cuts(h))
             return i + 1;
     }
     return s.n >= CONTENT_MOST || last ? most : 0;

@@ -16,9 +16,12 @@
 #include "checkpoint/levels.h"
 #include "checkpoint/own.h"
 #include "checkpoint/xattr.h"
+#include "os/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -63,7 +66,7 @@ struct importing {
     size_t memory;
     uint64_t inode;
     struct scanned count;
-    struct buf space, entry, xattrs, key;
+    struct buf space, entry, xattrs, key, acls[2];
 };
 
 /* ---- bytes ---- */
@@ -314,12 +317,49 @@ static struct str name_of_key(char *p, size_t n)
     return str_n(p, to);
 }
 
+/*
+ * Appends an ACL as the kernel keeps it (linux/posix_acl_xattr.h) from the text that tar
+ * and star write: "user::rw-,user:NAME:r--:1000,group::r--,mask::r--,other::---". The
+ * number is the fourth part, or the second. Returns -1 and sets *e.
+ */
+static int take_acl(struct buf *out, struct str text, struct err *e)
+{
+    static const char kinds[] = "ugmo"; /* user, group, mask, other */
+    static const uint8_t tags[] = {1, 4, 16, 32};
+    buf_add(out, "\2\0\0", 4);
+    while (text.n > 0) {
+        struct str rest = str_trim(str_cut(&text, str_chr(text, ',') >= 0 ? ',' : '\n'));
+        struct str kind = str_cut(&rest, ':'), name = str_cut(&rest, ':');
+        struct str rights = str_trim(str_cut(&rest, ':'));
+        uint64_t id = UINT32_MAX;
+        uint8_t b[8] = {0};
+        const char *at = kind.n ? memchr(kinds, kind.p[0], sizeof(tags)) : NULL;
+        if (at) /* one of a name has the next bit */
+            b[0] = (uint8_t)(tags[at - kinds] << (name.n > 0));
+        for (size_t i = 0; i < rights.n; i++)
+            b[2] |= rights.p[i] == 'r' ? 4 : rights.p[i] == 'w' ? 2 : rights.p[i] == 'x';
+        if (!kind.n || kind.p[0] == '#')
+            continue;
+        if (!b[0] ||
+            (name.n && (str_to_u64(rest.n ? rest : name, &id) < 0 || id >= UINT32_MAX)))
+            return err_set(e, ERR_UNSUPPORTED,
+                           "its ACL has %.*s without a number: tar --numeric-owner",
+                           name.n > 100 ? 100 : (int)name.n, name.p);
+        for (int i = 0; i < 4; i++)
+            b[4 + i] = (uint8_t)(id >> (8 * i));
+        buf_add(out, b, sizeof(b));
+    }
+    return 0;
+}
+
 /* What the records have beyond names and numbers: attributes, fractions, holes. */
 static int take_records(struct importing *x, const struct tar_entry *t,
                         struct file_node *y, struct str *holes, struct err *e)
 {
-    static const char xattr[] = "SCHILY.xattr.", mark[] = EXPORT_HOLES " ";
+    static const char xattr[] = "SCHILY.xattr.", acl[] = "SCHILY.acl.",
+                      mark[] = EXPORT_HOLES " ";
     struct import_pair all[XATTRS];
+    struct buf *acls = x->acls;
     struct str rest = t->records, key, value;
     size_t n = 0;
     while (tar_record(&rest, &key, &value) > 0) {
@@ -333,6 +373,15 @@ static int take_records(struct importing *x, const struct tar_entry *t,
                 return err_set(e, ERR_LIMIT, "it has more than %d attributes", XATTRS);
             key = name_of_key((char *)(uintptr_t)key.p, key.n);
             all[n++] = (struct import_pair){key, value};
+        } else if (str_starts(key, str_of(acl)) && n + 2 < XATTRS) {
+            /* "access", or "default": of what is made in the folder */
+            bool dflt = str_eq(str_sub(key, sizeof(acl) - 1, key.n), STR("default"));
+            buf_reset(&acls[dflt]);
+            if (take_acl(&acls[dflt], value, e) < 0)
+                return -1;
+            all[n++] = (struct import_pair){dflt ? STR("system.posix_acl_default")
+                                                 : STR("system.posix_acl_access"),
+                                            buf_str(&acls[dflt])};
         }
     }
     if (n)
@@ -559,21 +608,55 @@ static void release(struct importing *x)
     buf_release(&x->entry);
     buf_release(&x->xattrs);
     buf_release(&x->key);
+    buf_release(&x->acls[0]);
+    buf_release(&x->acls[1]);
+}
+
+/*
+ * The archive as a file: one that comes by a pipe is read first, so that a slow sender
+ * keeps nobody from the store. Returns -1 and sets *e.
+ */
+static int whole_input(const struct checkpoint_call *q, struct err *e)
+{
+    struct stat st;
+    char block[1 << 16];
+    ssize_t n;
+    if (fstat(q->input, &st) == 0 && S_ISREG(st.st_mode))
+        return fcntl(q->input, F_DUPFD_CLOEXEC, 0);
+    struct store *s = store_open(q->store, false, e);
+    int fd = s ? openat(store_folder(s), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+    if (s && fd < 0)
+        fd = file_of_text("od-archive", STR("")); /* a file system without such files */
+    store_close(s);
+    while (fd >= 0 && (n = read(q->input, block, sizeof(block))) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 || file_write_all(fd, str_n(block, (size_t)n)) < 0) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    if (fd < 0 && !e->code)
+        err_sys(e, errno, "cannot read the archive into the store");
+    else if (fd >= 0)
+        lseek(fd, 0, SEEK_SET);
+    return fd;
 }
 
 struct json *do_import(const struct checkpoint_call *q, struct err *e)
 {
-    struct importing x = {.in = q->input,
+    struct importing x = {.in = whole_input(q, e),
                           .space = BUF_INIT(MANIFEST_MAX),
                           .entry = BUF_INIT(MANIFEST_MAX),
                           .xattrs = BUF_INIT(XATTR_MAX),
-                          .key = BUF_INIT(NAME_BYTES + sizeof(uint32_t))};
+                          .key = BUF_INIT(NAME_BYTES + sizeof(uint32_t)),
+                          .acls = {BUF_INIT(XATTR_MAX), BUF_INIT(XATTR_MAX)}};
     struct trees t = {0};
     struct content_ref tree;
     struct json *r = NULL, *out = NULL;
     map_init(&x.by_name);
     add_folder(&x, NULL, STR("10"));
-    x.s = call_store(q, true, e);
+    x.s = x.in >= 0 ? call_store(q, true, e) : NULL;
     if (x.s && trees_of_call(q, &t, e) == 0 && import(&x, t.n, &tree, e) == 0 &&
         store_commit(x.s, false, e) == 0)
         r = record_make(q, x.s, &t, &tree, &x.count, "import", e);
@@ -583,5 +666,7 @@ struct json *do_import(const struct checkpoint_call *q, struct err *e)
     trees_release(&t);
     release(&x);
     store_close(x.s);
+    if (x.in >= 0)
+        close(x.in);
     return out;
 }

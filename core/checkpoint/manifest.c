@@ -58,13 +58,16 @@ static void put_moment(struct buf *out, struct moment t)
 static uint64_t get(struct str *s, bool *bad)
 {
     uint64_t v = 0;
-    for (unsigned i = 0; i < 64 && s->n > 0; i += 7) {
-        uint8_t c = (uint8_t)*s->p;
-        *s = str_sub(*s, 1, s->n);
+    const char *p = s->p, *end = p + s->n;
+    for (unsigned i = 0; i < 64 && p < end; i += 7) {
+        uint8_t c = (uint8_t)*p++;
         v |= (uint64_t)(c & 127) << i;
-        if (c < 128)
+        if (c < 128) {
+            *s = str_n(p, (size_t)(end - p));
             return v;
+        }
     }
+    *s = str_n(p, (size_t)(end - p));
     *bad = true;
     return 0;
 }

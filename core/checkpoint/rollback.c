@@ -188,7 +188,7 @@ static int64_t keep_now(struct undo *u, struct json *out, struct err *e)
     struct checkpoint_call same = *u->q;
     struct scanned n = {0};
     same.exclude = json_get(u->record, "exclude");
-    int rc = trees_scan(&same, u->s, &u->t, last, 0, &u->now, &n, e);
+    int rc = trees_scan(&same, u->s, &u->t, last, 0, NULL, &u->now, &n, e);
     json_free(last);
     if (n.list)
         json_put(out, "gaps", n.list);
@@ -208,7 +208,7 @@ static int scan_now(struct undo *u, struct err *e)
     store_only_look(u->s);
     int rc = trees_scan(&same, u->s, &u->t, u->record,
                         json_bool(u->q->args, "diff", false) ? CHECKPOINT_DIFF_FILE : 0,
-                        &u->now, &n, e);
+                        NULL, &u->now, &n, e);
     json_free(n.list);
     return rc;
 }

@@ -52,6 +52,8 @@ static void gap(struct scan_walk *w, struct str name, struct file_node *x, enum 
     if (gap_is_empty(why))
         x->content = (struct content_ref){CONTENT_EMPTY, {{0}}};
     w->q->gaps++;
+    if (w->q->watch)
+        watch_look(w->q->watch);
     if (w->q->gap)
         w->q->gap(w->q->arg, levels_name(&w->l, name), why);
     if (w->q->gap)
@@ -254,6 +256,33 @@ static bool is_mount(const struct scan_walk *w, const struct scan_stat *st)
     return st->x.type == ENTRY_FOLDER && st->dev != w->dev;
 }
 
+/*
+ * Watches the folder that was entered. It may have changed since it was asked for, before
+ * the watch could report that.
+ */
+static void watch_folder(struct scan_walk *w, struct scan_stat *st)
+{
+    struct scan_stat now;
+    if (!w->q->watch)
+        return;
+    watch_enter(w->q->watch, levels_fd(&w->l), st->dev, st->x.ino);
+    if (scan_stat(levels_fd(&w->l), "", &now) == 0)
+        *st = now;
+}
+
+/* Takes the folder as it was, if nothing has changed in it and below. */
+static bool take_folder(struct scan_walk *w, const struct scan_stat *st,
+                        const struct file_node *was)
+{
+    struct watch_sums n;
+    if (!w->q->watch || !is_unchanged(w, was, &st->x) ||
+        !watch_take(w->q->watch, st->dev, st->x.ino, &n))
+        return false;
+    w->q->files += n.files, w->q->folders += n.folders;
+    w->q->others += n.others, w->q->bytes += n.bytes;
+    return true;
+}
+
 static int enter_folder(struct scan_walk *w, struct scan_frame *f, struct str name,
                         const struct file_node *was, struct err *e)
 {
@@ -270,6 +299,7 @@ static int enter_folder(struct scan_walk *w, struct scan_frame *f, struct str na
         return 0;
     }
     struct content_ref content;
+    watch_folder(w, &f->st);
     int rc = put_folder(w, known ? &was->content : NULL, &content, e);
     x->content = content;
     x->racy = is_racy(x);
@@ -285,7 +315,6 @@ static int enter_folder(struct scan_walk *w, struct scan_frame *f, struct str na
         return -1;
     if (rc == 1)
         gap(w, name, x, GAP_FAILED);
-    w->q->folders++;
     return rc < 0 ? -1 : 0;
 }
 
@@ -326,7 +355,9 @@ static int put_entry(struct scan_walk *w, struct scan_frame *f, const char *z,
         return 0;
     }
     int rc = 0;
-    if (x->type == ENTRY_FOLDER) {
+    if (x->type == ENTRY_FOLDER && take_folder(w, &f->st, was)) {
+        *x = *was;
+    } else if (x->type == ENTRY_FOLDER) {
         rc = enter_folder(w, f, name, was, e);
     } else if (is_unchanged(w, was, x)) {
         *x = *was;
@@ -348,6 +379,8 @@ static int put_entry(struct scan_walk *w, struct scan_frame *f, const char *z,
     } else if (rc == 0 && x->type != ENTRY_FOLDER) {
         w->q->others++;
     }
+    if (rc == 0 && w->q->watch)
+        watch_entry(w->q->watch, x, was);
     x->name = name;
     return rc;
 }
@@ -386,14 +419,26 @@ static void frame_free(struct scan_frame *f)
     free(f);
 }
 
+/* The folder that was entered has been read; n: what was counted before. */
+static void watched(const struct tree_scan *q, const struct watch_sums *n)
+{
+    const struct watch_sums in = {q->files - n->files, q->folders - n->folders,
+                                  q->others - n->others, q->bytes - n->bytes};
+    if (q->watch)
+        watch_leave(q->watch, &in);
+}
+
 /* Reads the current folder. Returns 1 if the file system fails; -1 if the store does. */
 static int put_folder(struct scan_walk *w, const struct content_ref *old,
                       struct content_ref *out, struct err *e)
 {
     struct scan_frame *f = frame_new(w);
+    struct tree_scan *q = w->q;
+    const struct watch_sums n = {q->files, q->folders++, q->others, q->bytes};
     *out = (struct content_ref){CONTENT_EMPTY, {{0}}};
     if (read_names(levels_fd(&w->l), f, e) < 0) {
         frame_spare(w, f);
+        watched(q, &n);
         return 1;
     }
     was_load(w, f, old);
@@ -410,6 +455,7 @@ static int put_folder(struct scan_walk *w, const struct content_ref *old,
     else if (rc >= 0)
         rc = content_put(w->q->s, buf_str(&f->out), out, e);
     frame_spare(w, f);
+    watched(q, &n);
     return rc < 0 ? -1 : 0;
 }
 
@@ -429,6 +475,8 @@ int scan_tree(struct tree_scan *q, struct file_node *root, struct buf *space,
     }
     w->dev = st.dev;
     w->mount = st.mount;
+    watch_folder(w, &st);
+    lseek(q->root, 0, SEEK_SET); /* it may have been read before */
     *root = st.x;
     int rc = put_folder(w, q->last, &root->content, e);
     if (rc == 1)
@@ -439,7 +487,6 @@ int scan_tree(struct tree_scan *q, struct file_node *root, struct buf *space,
         rc = err_sys(e, errno, "cannot read the folder's attributes");
     else if (rc == 0)
         root->xattrs = buf_str(space);
-    q->folders++;
     for (struct scan_frame *f; (f = w->spare);) {
         w->spare = f->next;
         frame_free(f);

@@ -13,6 +13,7 @@
 #define OD_CHECKPOINT_SCAN_H
 
 #include "checkpoint/manifest.h"
+#include "checkpoint/watch.h"
 #include "text/ignore.h"
 
 /* Folders of restores that are under way, in the root of a tree; never part of it. */
@@ -37,7 +38,9 @@ struct tree_scan {
     int root;                  /* the folder, which the caller opened and closes */
     const struct ignore *skip; /* patterns of what is left out; NULL: none */
     const struct content_ref
-        *last;         /* the manifest of the previous checkpoint; NULL: none */
+        *last; /* the manifest of the previous checkpoint; NULL: none */
+    struct scan_watch
+        *watch;        /* knows folders that have not changed (watch.h); NULL: none */
     uint64_t file_max; /* larger files are gaps; 0: no limit */
     uint64_t look_max; /* if the store only looks: files that are kept for it */
     /* Folders, by device and inode, that are no part of the tree: the server's own. */

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/xalloc.h"
 #include "os/file.h"
 
@@ -117,7 +118,7 @@ void packs_close(struct store *s)
         pack_close(&s->pack[i]);
     free(s->pack);
     s->pack = NULL;
-    s->packs_n = 0;
+    s->packs_n = s->hit = 0;
 }
 
 /* Takes the lock under which packs are opened, or replaced. Returns its file. */
@@ -158,23 +159,51 @@ int packs_open(struct store *s, struct err *e)
     return rc;
 }
 
-const struct store_place *packs_find(const struct store *s, const struct content_sum *sum,
+/* The first bytes as a number: its order is that of the bytes. */
+static uint64_t sum_key(const struct content_sum *sum)
+{
+    uint64_t v;
+    memcpy(&v, sum->b, sizeof(v));
+    return __builtin_bswap64(v);
+}
+
+/*
+ * Hashes are spread evenly, so that the first steps look where the content must nearly
+ * be. If they do not find it, halving does: the damage of an index costs no more steps.
+ */
+static const struct store_place *pack_find(const struct pack *k,
+                                           const struct content_sum *sum)
+{
+    enum { GUESSES = 6 };
+    uint64_t key = sum_key(sum), low = 0, high = UINT32_MAX;
+    size_t from = 0, to = k->n;
+    for (int i = 0; from < to; i++) {
+        size_t middle = from + (to - from) / 2;
+        if (i < GUESSES && low <= key >> 32 && key >> 32 <= high)
+            middle = from +
+                     (size_t)((((key >> 32) - low) * (to - from)) / (high - low + 1));
+        const struct store_place *p = &k->places[middle];
+        uint64_t at = sum_key(&p->sum);
+        int order = at != key ? (at > key) - (at < key)
+                              : memcmp(p->sum.b, sum->b, SUM_SIZE);
+        if (order == 0)
+            return p;
+        if (order < 0)
+            from = middle + 1, low = at >> 32;
+        else
+            to = middle, high = at >> 32;
+    }
+    return NULL;
+}
+
+const struct store_place *packs_find(struct store *s, const struct content_sum *sum,
                                      struct pack **in)
 {
-    for (size_t i = s->packs_n; i-- > 0;) {
-        struct pack *k = &s->pack[i];
-        size_t from = 0, to = k->n;
-        while (from < to) {
-            size_t middle = from + (to - from) / 2;
-            int order = memcmp(k->places[middle].sum.b, sum->b, SUM_SIZE);
-            if (order == 0) {
-                *in = k;
-                return &k->places[middle];
-            }
-            if (order < 0)
-                from = middle + 1;
-            else
-                to = middle;
+    for (size_t i = s->packs_n, at = s->hit; i-- > 0; at = at ? at - 1 : s->packs_n - 1) {
+        const struct store_place *p = pack_find(&s->pack[at], sum);
+        if (p) {
+            *in = &s->pack[s->hit = at];
+            return p;
         }
     }
     return NULL;
@@ -278,7 +307,7 @@ static int writer_begin(struct store *s, struct err *e)
 }
 
 int writer_add(struct store *s, const struct content_sum *sum, uint32_t raw,
-                      struct str stored, struct err *e)
+               struct str stored, struct err *e)
 {
     struct writer *w = &s->w;
     struct pack_head h = {HEAD_MAGIC, (uint32_t)stored.n, raw, 0, *sum};
@@ -378,7 +407,7 @@ int store_commit(struct store *s, bool durable, struct err *e)
 
 /* ---- contents ---- */
 
-bool store_has(const struct store *s, const struct content_sum *sum)
+bool store_has(struct store *s, const struct content_sum *sum)
 {
     struct pack *in;
     return writer_find(&s->w, sum) || packs_find(s, sum, &in);
@@ -449,6 +478,15 @@ uint64_t store_size(const struct store *s)
 }
 
 size_t store_packs(const struct store *s) { return s->packs_n; }
+
+uint64_t store_state(const struct store *s)
+{
+    static const uint64_t seed[2] = {1, 2};
+    uint64_t all = 0;
+    for (size_t i = 0; i < s->packs_n; i++)
+        all += map_hash(seed, str_of(s->pack[i].name)) * (2 * s->pack[i].n + 1);
+    return all;
+}
 
 /* ---- the store ---- */
 

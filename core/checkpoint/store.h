@@ -65,7 +65,7 @@ int store_folder(const struct store *s);
 void store_only_look(struct store *s);
 bool store_only_looks(const struct store *s);
 
-bool store_has(const struct store *s, const struct content_sum *sum);
+bool store_has(struct store *s, const struct content_sum *sum);
 /*
  * Adds a content, at most STORE_OBJECT_MAX, if it is not there. Returns 0 and its name,
  * or -1 and sets *e.
@@ -93,6 +93,8 @@ uint64_t store_added(const struct store *s);
 /* Bytes of all packs, and how many there are. */
 uint64_t store_size(const struct store *s);
 size_t store_packs(const struct store *s);
+/* A number that is another one when packs came, went, or lost what was damaged. */
+uint64_t store_state(const struct store *s);
 
 /* Writes a small file of the store in one step. Returns -1 and sets *e. */
 int store_write_file(const struct store *s, const char *name, struct str text,

@@ -58,7 +58,7 @@ struct store {
     uid_t uid;
     gid_t gid;
     struct pack *pack; /* owned */
-    size_t packs_n;
+    size_t packs_n, hit; /* hit: the pack that had what was last found */
     struct writer w;
     struct zip_press *z;
     struct buf scratch;
@@ -67,7 +67,7 @@ struct store {
 };
 
 /* Finds a content in packs. NULL: it is in none. */
-const struct store_place *packs_find(const struct store *s, const struct content_sum *sum,
+const struct store_place *packs_find(struct store *s, const struct content_sum *sum,
                                      struct pack **in);
 /* Opens the packs that are there, again. Returns -1 and sets *e. */
 int packs_open(struct store *s, struct err *e);

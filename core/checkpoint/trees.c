@@ -4,11 +4,13 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "checkpoint/own.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -266,51 +268,126 @@ int tree_entry(struct store *s, const struct content_ref *tree, size_t i,
     return 0;
 }
 
-int trees_scan(const struct checkpoint_call *q, struct store *s, struct trees *t,
-               const struct json *last, uint64_t look_max, struct content_ref *tree,
-               struct scanned *out, struct err *e)
+/* All that a scan depends on beside the files: another key, and nothing is taken over. */
+static struct content_sum key_of(const struct checkpoint_call *q, const struct trees *t)
 {
-    struct buf top = BUF_INIT(RECORD_MAX), space = BUF_INIT(MANIFEST_MAX),
-               old = BUF_INIT(MANIFEST_MAX);
-    struct ignore *skip = patterns(q->exclude);
+    struct content_sum sum;
+    struct err none = ERR_INIT;
+    struct buf b = BUF_INIT(8 << 20);
+    buf_addf(&b, "%lld %llu ", (long long)call_uid(q), (unsigned long long)q->file_max);
+    for (size_t i = 0; i < t->n; i++)
+        buf_add(&b, t->path[i], strlen(t->path[i]) + 1);
+    if (q->exclude)
+        json_print(&b, q->exclude);
+    file_read("/proc/self/mountinfo", 4 << 20, &b, &none);
+    sum_of(buf_str(&b), &sum);
+    buf_release(&b);
+    return sum;
+}
+
+struct scanning {
+    const struct checkpoint_call *q;
+    struct store *s;
+    struct trees *t;
+    const struct content_ref *was; /* NULL: the last checkpoint is not known */
+    uint64_t look_max;
+    struct scan_watch *watch; /* NULL: none */
+    struct ignore *skip;
+    struct buf space, old;
+};
+
+/* Is the whole folder what it was? Then x becomes its entry. */
+static bool take_tree(struct scanning *g, size_t i, const struct file_node *before,
+                      struct scanned *out, struct file_node *x)
+{
+    struct scan_stat st;
+    struct watch_sums n;
+    if (!g->watch || scan_stat(g->t->fd[i], "", &st) < 0 || before->racy ||
+        before->ino != st.x.ino || !moment_eq(before->ctime, st.x.ctime) ||
+        !watch_take(g->watch, st.dev, st.x.ino, &n))
+        return false;
+    *x = *before;
+    out->files += n.files, out->folders += n.folders;
+    out->others += n.others, out->bytes += n.bytes;
+    return true;
+}
+
+static int scan_one(struct scanning *g, size_t i, struct scanned *out, struct buf *top,
+                    struct err *e)
+{
+    struct file_node x, before;
+    struct err none = ERR_INIT;
+    char name[16];
+    struct tree_scan c = {.s = g->s,
+                          .root = g->t->fd[i],
+                          .skip = g->skip,
+                          .gap = on_gap,
+                          .arg = out,
+                          .watch = g->watch,
+                          .file_max = g->q->file_max,
+                          .look_max = g->look_max};
+    store_enter(g->s);
+    hide(&c, 0, g->q->store);
+    hide(&c, 1, g->q->hide);
+    store_leave(g->s);
+    out->root = g->t->path[i];
+    if (g->was && tree_entry(g->s, g->was, i, &g->old, &before, &none) == 0)
+        c.last = &before.content;
+    if (!(c.last && take_tree(g, i, &before, out, &x)) &&
+        scan_tree(&c, &x, &g->space, e) < 0)
+        return -1;
+    buf_fill(name, sizeof(name), "%zu", 10 + i); /* their order is that of bytes */
+    x.name = str_of(name);
+    entry_write(top, &x);
+    out->files += c.files, out->folders += c.folders, out->others += c.others;
+    out->bytes += c.bytes, out->gaps += c.gaps, out->read += c.read;
+    return 0;
+}
+
+static int scan_all(struct scanning *g, struct content_ref *tree, struct scanned *out,
+                    struct err *e)
+{
+    struct buf top = BUF_INIT(RECORD_MAX);
+    int rc = 0;
+    json_free(out->list);
+    *out = (struct scanned){0};
+    for (size_t i = 0; rc == 0 && i < g->t->n; i++)
+        rc = scan_one(g, i, out, &top, e);
+    if (rc == 0)
+        rc = content_put(g->s, buf_str(&top), tree, e);
+    buf_release(&top);
+    return rc;
+}
+
+int trees_scan(const struct checkpoint_call *q, struct store *s, struct trees *t,
+               const struct json *last, uint64_t look_max, struct scan_watch **watch,
+               struct content_ref *tree, struct scanned *out, struct err *e)
+{
+    struct scanning g = {.q = q,
+                         .s = s,
+                         .t = t,
+                         .look_max = look_max,
+                         .skip = patterns(q->exclude),
+                         .space = BUF_INIT(MANIFEST_MAX),
+                         .old = BUF_INIT(MANIFEST_MAX)};
     struct content_ref was;
     /* What stat(2) said on another machine says nothing here. */
-    bool known = last && !str_eq(json_str(last, "why", ""), STR("import")) &&
-                 record_tree(last, &was, e) == 0;
-    int rc = 0;
-    *out = (struct scanned){0};
-    for (size_t i = 0; rc == 0 && i < t->n; i++) {
-        struct file_node x, before;
-        struct err none = ERR_INIT;
-        char name[16];
-        struct tree_scan c = {.s = s,
-                              .root = t->fd[i],
-                              .skip = skip,
-                              .gap = on_gap,
-                              .arg = out,
-                              .file_max = q->file_max,
-                              .look_max = look_max};
-        store_enter(s);
-        hide(&c, 0, q->store);
-        hide(&c, 1, q->hide);
-        store_leave(s);
-        out->root = t->path[i];
-        if (known && tree_entry(s, &was, i, &old, &before, &none) == 0)
-            c.last = &before.content;
-        rc = scan_tree(&c, &x, &space, e);
-        buf_fill(name, sizeof(name), "%zu", 10 + i); /* their order is that of bytes */
-        x.name = str_of(name);
-        if (rc == 0)
-            entry_write(&top, &x);
-        out->files += c.files, out->folders += c.folders, out->others += c.others;
-        out->bytes += c.bytes, out->gaps += c.gaps, out->read += c.read;
+    if (last && !str_eq(json_str(last, "why", ""), STR("import")) &&
+        record_tree(last, &was, e) == 0)
+        g.was = &was;
+    if (watch) {
+        struct content_sum key = key_of(q, t);
+        g.watch = *watch = watch_begin(&q->watch, s, &key, g.was);
     }
-    if (rc == 0)
-        rc = content_put(s, buf_str(&top), tree, e);
-    ignore_free(skip);
-    buf_release(&top);
-    buf_release(&space);
-    buf_release(&old);
+    *out = (struct scanned){0};
+    int rc = scan_all(&g, tree, out, e);
+    if (rc == 0 && g.watch && watch_needs_all(g.watch)) {
+        watch_again(g.watch);
+        rc = scan_all(&g, tree, out, e);
+    }
+    ignore_free(g.skip);
+    buf_release(&g.space);
+    buf_release(&g.old);
     return rc;
 }
 

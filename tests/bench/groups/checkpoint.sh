@@ -18,7 +18,7 @@ export_shadow() { # for what is timed: functions are not commands
     printf '#!/bin/sh\ncd "%s/tree" && exec git --git-dir="%s/shadow" --work-tree=. status\n' \
         "$dir" "$dir" >git_status
     printf '#!/bin/sh\ncd "%s/tree" && exec git --git-dir="%s/shadow" --work-tree=. %s\n' \
-        "$dir" "$dir" 'checkout-index -a -f' >git_checkout
+        "$dir" "$dir" 'checkout-index -a -f -u' >git_checkout
     chmod +x git_add git_status git_checkout
 }
 
@@ -36,7 +36,8 @@ many() {
     }'
 }
 
-# tree_rows NAME: of what is in tree. Waits before looks that nothing may be racy for.
+# tree_rows NAME: of what is in tree. Waits before looks that nothing may be racy for. A
+# server watches folders, and `od checkpoint --store` asks for each file.
 tree_rows() {
     local i file
     rm -rf store shadow ours git
@@ -48,16 +49,22 @@ tree_rows() {
     took first git ./git_add
     took settle ours "$OD" checkpoint --store store --dir tree
     took settle git ./git_status
+    start_server
+    for i in 1 2 3; do took settle ours "$OD" checkpoint --dir "$dir/tree"; done
     for i in 1 2 3 4 5; do
         took same ours "$OD" checkpoint --store store --dir tree
+        took served ours "$OD" checkpoint --dir "$dir/tree"
         took same git ./git_status
     done
     for i in 1 2 3; do
         find tree -type f | sed -n "$((i * 100)),$((i * 100 + 9))p" >changed
         while read -r file; do echo "// $i" >>"$file"; done <changed
         took ten ours "$OD" checkpoint --store store --dir tree
+        took ten_served ours "$OD" checkpoint --dir "$dir/tree"
         took ten git ./git_add
     done
+    stop_server
+    rm -rf "$OD_STATE_DIR"
     for i in 1 2 3; do
         find tree -type f | sed -n "$((i * 500)),$((i * 500 + 999))p" >lost
         xargs rm -f <lost
@@ -67,10 +74,12 @@ tree_rows() {
     done
     row "$1: the first one, ms; git add, write-tree" "$(median ours first)" \
         "$(median git first)" ratio '<=' 0.5
-    row '  nothing changed, ms; git status' "$(median ours same)" "$(median git same)" \
-        ratio '<=' 0.3
-    row '  10 files changed, ms; git add, write-tree' "$(median ours ten)" \
+    row '  nothing changed, of a server, ms; git status' "$(median ours served)" \
+        "$(median git same)" ratio '<=' 0.3
+    row '  and by a scan of all, ms; git status' "$(median ours same)" "$(median git same)"
+    row '  10 files changed, of a server, ms; git add, write-tree' "$(median ours ten_served)" \
         "$(median git ten)" ratio '<=' 0.3
+    row '  and by a scan of all, ms; git add, write-tree' "$(median ours ten)" "$(median git ten)"
     row '  1,000 deleted files restored, ms; checkout' "$(median ours back)" \
         "$(median git back)" ratio '<=' 0.5
     row '  bytes in the store, KiB; loose objects' "$(du -sk store | cut -f 1)" \

@@ -87,6 +87,78 @@ TEST(a_change_in_the_middle_adds_little)
     store_close(s);
 }
 
+/* Where content.c must cut, one byte after another. */
+static size_t first_cut(const char *p, size_t n)
+{
+    uint64_t of[256], h = 0, x = 0x6f642063686b7074;
+    for (int i = 0; i < 256; i++) {
+        uint64_t z = x += 0x9e3779b97f4a7c15;
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+        z = (z ^ z >> 27) * 0x94d049bb133111eb;
+        of[i] = z ^ z >> 31;
+    }
+    for (size_t i = CONTENT_LEAST; i < n && i < CONTENT_MOST; i++) {
+        h = (h << 1) + of[(uint8_t)p[i]];
+        if (h >> 44 == 0)
+            return i + 1;
+    }
+    return n < CONTENT_MOST ? n : CONTENT_MOST;
+}
+
+struct cuts {
+    size_t at, n, wrong;
+};
+
+static int on_piece(void *arg, struct str piece, struct err *e)
+{
+    struct cuts *c = arg;
+    (void)e;
+    c->wrong += piece.n != first_cut(bytes + c->at, c->n - c->at);
+    c->at += piece.n;
+    return 0;
+}
+
+TEST(pieces_are_those_of_a_hash_over_64_bytes)
+{
+    struct store *s = open_store(true);
+    for (unsigned seed = 1; seed < 40; seed++) {
+        struct content_ref c;
+        struct err e = ERR_INIT;
+        uint64_t v = seed;
+        struct cuts seen = {.n = sizeof(bytes) - 1000 * seed};
+        for (size_t i = 0; i < sizeof(bytes); i += 8) {
+            v ^= v << 13, v ^= v >> 7, v ^= v << 17;
+            memcpy(bytes + i, &v, 8);
+        }
+        CHECK_INT(content_put(s, str_n(bytes, seen.n), &c, &e), 0);
+        CHECK_INT(content_each(s, &c, on_piece, &seen, &e), 0);
+        CHECK(seen.at == seen.n);
+        CHECK_INT((int)seen.wrong, 0);
+    }
+    store_close(s);
+}
+
+TEST(each_of_many_contents_in_some_packs_is_found)
+{
+    enum { MANY = 20000 };
+    struct err e = ERR_INIT;
+    struct content_ref c;
+    struct content_sum sum;
+    struct store *s = open_store(true);
+    for (int i = 0; i < MANY; i++) {
+        CHECK_INT(content_put(s, str_n((char *)&i, sizeof(i)), &c, &e), 0);
+        if (i == 3 || i == 30 || i == MANY / 2)
+            CHECK_INT(store_commit(s, false, &e), 0);
+    }
+    CHECK_INT(store_commit(s, false, &e), 0);
+    for (int i = 0; i < 2 * MANY; i++) {
+        sum_of(str_n((char *)&i, sizeof(i)), &sum);
+        if (store_has(s, &sum) != (i < MANY))
+            T_FAIL("%d", i);
+    }
+    store_close(s);
+}
+
 TEST(what_is_not_committed_is_not_there)
 {
     struct content_ref c;
