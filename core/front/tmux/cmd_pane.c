@@ -94,6 +94,7 @@ enum tm_result cmd_split_window(struct tm_item *it)
     place.p = p;
     if (!args_has(a, 'd')) {
         window_use_pane(p);
+        p->chosen = false;
         request_current(it, &place);
     }
     if (zoomed || args_has(a, 'Z'))

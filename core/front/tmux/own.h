@@ -152,6 +152,7 @@ struct tm_pane {
     int cols, rows, x, y;
     unsigned runs; /* programs it has had: its process is named after both numbers */
     bool dead, input_off, freed;
+    bool chosen; /* became the active pane of a window that had one */
     int status, signo; /* of the dead program */
     int64_t dead_at;   /* seconds since 1970 */
     uint64_t limit;    /* rows of history */

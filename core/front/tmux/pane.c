@@ -536,6 +536,8 @@ void pane_tty(const struct tm_pane *p, char *out, size_t size)
 
 /* ---- names ---- */
 
+bool pane_is_silent(const struct tm_pane *p) { return !p->chosen && p->screen.at == 0; }
+
 /* The last part of a program's path, without a login shell's dash. */
 void pane_short_name(const char *text, struct buf *out)
 {
