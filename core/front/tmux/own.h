@@ -245,7 +245,8 @@ enum tm_command_flags {
     CMD_INDEX = 2,       /* -t is the place of a window, which need not be there */
     CMD_MAYBE = 4,       /* -t may name nothing */
     CMD_SOURCE_MARK = 8, /* -s is the marked pane if it is not given */
-    CMD_PREFER_UNATTACHED = 16
+    CMD_PREFER_UNATTACHED = 16,
+    CMD_PARTLY = 32 /* of what -t names, what is there: a session without the window */
 };
 
 #endif
