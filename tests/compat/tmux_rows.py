@@ -601,6 +601,67 @@ list-panes -t '~'
 select-window -t alpha:+5
 list-windows -t alpha -F '#{window_index} #{window_active}'
 
+# bad keys
+new-session -d -s a -x 80 -y 24 'stty -icrnl; exec cat -v'
+send-keys -t a Foo C- M- S- C-Foo ^ F99 C-M-S-x M-F99 Enterr C-M- S-Tab KP99 Mouse
+send-keys -t a MouseDown1Pane WheelUpPane PasteStart None FocusIn 0xzz U+41
+send-keys -t a ''
+send-keys -t a -H zz
+send-keys -t a -H 100
+send-keys -t a -H ''
+send-keys -t a -H -- -1
+send-keys -t a -l ''
+send-keys -t a -N 0 x
+send-keys -t a -N -1 x
+send-keys -t a -N 99999999999 x
+send-keys -t a fin C-j
+~ a fin
+capture-pane -p -t a
+
+# bad formats
+new-session -d -s a -n w cat
+display-message -p '#{'
+display-message -p '#{?'
+display-message -p '#{?a'
+display-message -p '#{?a,'
+display-message -p '#{s/a/b'
+display-message -p '#{s/a/'
+display-message -p '#{='
+display-message -p '#{=:}'
+display-message -p '#{p99999999999:session_name}'
+display-message -p '#{=99999999999:session_name}'
+display-message -p '#{e|/:1,0} #{e|%:1,0} #{e|x:1,2} #{e|+:,}'
+display-message -p '#{m/r:[,x} #{C/r:[}'
+display-message -p '#'
+display-message -p '##'
+display-message -p '#['
+display-message -p '#('
+display-message -p '#{}#{:}#{!}#{l:}#{E:}#{||:}#{n:}#{a:}#{b:}#{d:}'
+display-message -p '#{a:99999999}'
+display-message -p '#{t/f/%:start_time}#{q/z:session_name}'
+display-message -p '#{W:#{W:x}}'
+set-option -g @deep '#{E:@deep}'
+display-message -p '#{E:@deep}'
+set-option -g @more 'x#{E:@more}'
+display-message -p '#{E:@more}'
+
+# bad shells
+new-session -d -s a cat
+set-option -g default-shell /nonexistent
+set-option -g default-shell sh
+set-option -g default-shell ''
+set-option -t a default-shell /bin/sh
+show-options -t a default-shell
+new-window -d -t a true
+new-window -d -t a -- /nonexistent/program with words
+new-window -d -t a /nonexistent/program
+~! a:1
+list-windows -t a -F '#{window_index}'
+set-option -g remain-on-exit on
+new-window -d -t a:5 -n none -- /nonexistent/program with words
+~ a:5 dead
+display-message -p -t a:5 '#{pane_dead} #{pane_dead_status}'
+
 # refused by name
 new-session -d -s a cat
 has-session -t a

@@ -145,15 +145,16 @@ static void next_entry(struct recording *x)
     while (x->has_entry && x->entry.offset < last);
 }
 
-/* Where the command that is next begins or ends: what was typed is before the first output
- * that may be younger. */
+/* Where the command that is next begins or ends: what was typed is before the first
+ * output that may be younger. */
 static uint64_t command_at(const struct recording *x, const struct recorded *c)
 {
     if (!c || !c->typed)
         return !c ? UINT64_MAX : c->begun ? c->to : c->from;
     if (!x->has_entry)
         return x->to;
-    return x->entry.ms + TIMES_GAP_MS > c->begin_us / 1000 ? x->entry.offset : UINT64_MAX;
+    bool older = x->entry.ms + TIMES_GAP_MS <= c->begin_us / 1000;
+    return older ? UINT64_MAX : x->entry.offset;
 }
 
 /* Does what is due before the byte at `upto`: times, sizes and markers. */

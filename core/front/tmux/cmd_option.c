@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- which option, and where ---- */
 
@@ -116,6 +117,9 @@ static enum tm_result set(struct tm_item *it, const struct tmux_option_name *x,
                              NULL);
     }
     bool quiet = how.only_new && args_has(a, 'q');
+    if (value && x->option && strcmp(x->option->name, "default-shell") == 0 &&
+        (*value != '/' || access(value, X_OK) < 0))
+        return tm_fail(it, "not a suitable shell: %s", value);
     int r = tmux_options_set(o, x, value ? str_of(value) : none, how, &why);
     changed(it->c->t, o);
     if (r < 0 && !quiet)
