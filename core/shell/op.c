@@ -48,17 +48,15 @@ static void op_free(void *p)
     free(op);
 }
 
-bool op_holds(const struct op *op, int stream, bool full, uint64_t *at)
+bool op_holds(const struct op *op, int stream, uint64_t room, uint64_t *at)
 {
     if (!op->caller || !op->stream || !op->owner || op->done)
         return false;
     *at = stream ? op->cursor_err : op->cursor;
-    if (full) /* there is room for no more than what was not handed over yet */
-        return true;
     /* What was handed over may be on its way: the next worker would send it again. */
-    uint64_t begun = stream ? 0 : op->r.from;
+    uint64_t begun = stream ? 0 : op->r.from, way = room < ON_ITS_WAY ? room : ON_ITS_WAY;
     if (*at != UINT64_MAX && *at > begun)
-        *at = *at - begun > ON_ITS_WAY ? *at - ON_ITS_WAY : begun;
+        *at = *at - begun > way ? *at - way : begun;
     return true;
 }
 

@@ -144,10 +144,11 @@ void op_pump(struct op *op);
 /* Ends the wait: delivers the output up to r.to, then calls done. */
 void op_settle(struct op *op);
 /*
- * Is stream 0 or 1 held back for this op? If so, *at is the first byte that it wants.
- * full: the disk is full, so what was handed over is not kept as well.
+ * Is stream 0 or 1 held back for this op? If so, *at is the first byte that it wants, and
+ * before it what was handed over and may be on its way: at most `room` bytes, which is a
+ * part of the spool, or the op waits for output that has no room in it.
  */
-bool op_holds(const struct op *op, int stream, bool full, uint64_t *at);
+bool op_holds(const struct op *op, int stream, uint64_t room, uint64_t *at);
 /* Did the peer of any of these ops receive bytes since the last call? */
 bool op_any_moves(struct list *ops);
 /* Ends the op without calling its sink again. */

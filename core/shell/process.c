@@ -245,10 +245,10 @@ void process_flow(struct process *p)
     bool far = false;
     for (int i = 0; i < 2; i++) {
         uint64_t least = HOLD_NOBODY, at;
+        uint64_t room = process_disk_full(p) ? 0 : p->proc.r.out[i].cap / 2;
         struct list *it, *tmp;
         list_each (it, tmp, &p->ops) {
-            if (op_holds(list_entry(it, struct op, node), i, process_disk_full(p), &at) &&
-                at < least)
+            if (op_holds(list_entry(it, struct op, node), i, room, &at) && at < least)
                 least = at;
         }
         if (p->proc.spool[i] >= 0)

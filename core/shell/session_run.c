@@ -263,7 +263,7 @@ static void on_flow(struct timer *t)
 void session_flow(struct session *s)
 {
     uint64_t least = HOLD_NOBODY, at;
-    bool full = (s->proc.r.flags & KEEP_P_FULL) != 0;
+    uint64_t room = s->proc.r.flags & KEEP_P_FULL ? 0 : s->proc.r.out[0].cap / 2;
     struct list *it, *tmp;
     list_each (it, tmp, &s->run.waiters) {
         struct op *op = list_entry(it, struct op, node);
@@ -271,7 +271,7 @@ void session_flow(struct session *s)
             continue;
         if (least > s->scan.at) /* the search for marks needs these bytes, too */
             least = s->scan.at;
-        if (op_holds(op, 0, full, &at) && at < least)
+        if (op_holds(op, 0, room, &at) && at < least)
             least = at;
     }
     if (hold_flow(&s->proc, 0, least) && !timer_active(&s->run.flow))

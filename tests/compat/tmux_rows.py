@@ -169,6 +169,13 @@ split-window -d -f -t a:0.0 -P cat
 list-panes -t a -F '#{pane_index} #{pane_id} #{pane_width}x#{pane_height} #{pane_left},#{pane_top}'
 display-message -p -t a '#{window_layout}'
 display-message -p -t a '#{window_visible_layout}'
+swap-pane -d -s a:0.0 -t a:0.1
+list-panes -t a -F '#{pane_id} #{pane_active}'
+swap-pane -d -s a:0.0 -t a:0.1
+list-panes -t a -F '#{pane_id} #{pane_active}'
+swap-pane -s a:0.0 -t a:0.1
+list-panes -t a -F '#{pane_id} #{pane_active}'
+swap-pane -s a:0.1 -t a:0.0
 select-pane -t a:0.1
 display-message -p -t a '#{pane_index} #{pane_id}'
 last-pane -t a
@@ -418,6 +425,24 @@ show-options -w -t a automatic-rename
 show-options -w -t a
 set-option -o -g status on
 set-option -oq -g status on
+show-options -t nope
+show-options -w -t nope
+show-options -p -t nope
+show-options -t nope status
+show-options -w -t nope mode-keys
+show-options -s -t nope exit-empty
+show-options -t nope @user
+show-options -t nope nope
+show-options -gv -t nope status
+show-options -q -t nope status
+show-window-options -t nope
+show-window-options -t a:nope mode-keys
+show-hooks -t nope
+set-option -t nope status on
+set-option -t a:nope status on
+set-option -w -t a:nope mode-keys vi
+set-option -t nope exit-empty on
+set-environment -t a:nope V w
 set-window-option -t a mode-keys vi
 show-window-options -t a mode-keys
 display-message -p -t a '#{mode-keys} #{status} #{base-index}'
@@ -482,6 +507,12 @@ if-shell -F 1 'display-message -p yes' 'display-message -p no'
 if-shell -F 0 'display-message -p yes' 'display-message -p no'
 if-shell -F '' 'display-message -p yes'
 if -F '#{==:a,a}' 'display -p same'
+new-session -d -s b -n other cat
+if-shell -F -t a: 1 "display-message -p '#S'"
+if-shell -F -t a: '#{==:#S,a}' "display-message -p '#S'"
+if-shell -t a: true "display-message -p '#S'"
+run-shell -C -t a: "display-message -p '#S'"
+kill-session -t b
 run-shell 'echo out'
 run-shell 'echo a; echo b'
 run-shell 'exit 3'
@@ -570,10 +601,112 @@ list-panes -t '~'
 select-window -t alpha:+5
 list-windows -t alpha -F '#{window_index} #{window_active}'
 
+# bad keys
+new-session -d -s a -x 80 -y 24 'stty -icrnl; exec cat -v'
+send-keys -t a Foo C- M- S- C-Foo ^ F99 C-M-S-x M-F99 Enterr C-M- S-Tab KP99 Mouse
+send-keys -t a MouseDown1Pane WheelUpPane PasteStart None FocusIn 0xzz U+41
+send-keys -t a ''
+send-keys -t a -H zz
+send-keys -t a -H 100
+send-keys -t a -H ''
+send-keys -t a -H -- -1
+send-keys -t a -l ''
+send-keys -t a -N 0 x
+send-keys -t a -N -1 x
+send-keys -t a -N 99999999999 x
+send-keys -t a fin C-j
+~ a fin
+capture-pane -p -t a
+
+# bad formats
+new-session -d -s a -n w cat
+display-message -p '#{'
+display-message -p '#{?'
+display-message -p '#{?a'
+display-message -p '#{?a,'
+display-message -p '#{s/a/b'
+display-message -p '#{s/a/'
+display-message -p '#{='
+display-message -p '#{=:}'
+display-message -p '#{p99999999999:session_name}'
+display-message -p '#{=99999999999:session_name}'
+display-message -p '#{e|/:1,0} #{e|%:1,0} #{e|x:1,2} #{e|+:,}'
+display-message -p '#{m/r:[,x} #{C/r:[}'
+display-message -p '#'
+display-message -p '##'
+display-message -p '#['
+display-message -p '#('
+display-message -p '#{}#{:}#{!}#{l:}#{E:}#{||:}#{n:}#{a:}#{b:}#{d:}'
+display-message -p '#{a:99999999}'
+display-message -p '#{t/f/%:start_time}#{q/z:session_name}'
+display-message -p '#{W:#{W:x}}'
+set-option -g @deep '#{E:@deep}'
+display-message -p '#{E:@deep}'
+set-option -g @more 'x#{E:@more}'
+display-message -p '#{E:@more}'
+
+# bad shells
+new-session -d -s a cat
+set-option -g default-shell /nonexistent
+set-option -g default-shell sh
+set-option -g default-shell ''
+set-option -t a default-shell /bin/sh
+show-options -t a default-shell
+new-window -d -t a true
+new-window -d -t a -- /nonexistent/program with words
+new-window -d -t a /nonexistent/program
+~! a:1
+list-windows -t a -F '#{window_index}'
+set-option -g remain-on-exit on
+new-window -d -t a:5 -n none -- /nonexistent/program with words
+~ a:5 dead
+display-message -p -t a:5 '#{pane_dead} #{pane_dead_status}'
+
 # refused by name
 new-session -d -s a cat
 has-session -t a
 """
+
+# Each of these after -t, asked from outside of tmux and from a pane.
+TARGET_SETUP = """
+new-session -d -s c -n w cat
+new-session -d -s other -n cat cat
+new-window -d -t other -n c cat
+split-window -d -t other:cat cat
+split-window -d -h -t other:cat.0 cat
+new-window -d -t c: -n cat cat
+new-window -d -t c: -n cattle cat
+new-window -d -t c:7 -n 5 cat
+new-session -d -s othello -n two cat
+new-session -d -s 3 -n 0 cat
+new-window -d -t 3:5 -n other cat
+"""
+TARGETS = r"""
+c =c c: =c: :c :cat c:c c:cat c:=cat c:=ca oth oth: other othe: o* o*: other*: other:c other:ca* c* cat =cat ca
+w :w =w :=w .0 :.0 c.0 cat.0 cat.1 cat.2 cat.9 c:.1 c:.0 0 1 :0 1.0 0.1 + - :+ :- {start} :{end} ! ^ $ {last} $0 $1
+$2 $9 @0 @1 %0 %1 %2 %9 $0: $0:@1 $1:@1 @1.0 @1.1 @0.%0 @0.%1 @1.%1 :. . : c:. x:y:z c:cat.0.0 other:cat.{top}
+other:cat.{bottom-right} other:{start} other:.{bottom} {up-of} {left-of} other:cat.{right-of} {mouse} {marked} = ~
+other:.+ other:.- other:.+2 other:.! -1 +1 +9 c:+ c:+1.0 c:- c:-2 :! c:! c:^ c:$ {next} {previous} c:{next}
+c:{previous}.0 3 3: 3:0 3:5 =3 =3: 5 :5 c:5 c:7 c:5.0 c:05 7 two othello:two % @ $ %x @x $x %-1 @1x %99999999999
+==c =:c =c:=cat =c:cat.0 =c:=cat.=0 c:= c:=.0 {last}.0 c:{top} {top} {bottom} top c:top [c] [co]* ? o?her other:[c]at
+other:? \* c\*
+"""
+# What takes a session, a window, a pane, a part of one of them, and the place of a window.
+TARGET_COMMANDS = """
+has-session -t
+list-windows -F #S:#I -t
+list-panes -F #S:#I.#P -t
+display-message -p -F #S:#I.#P,#D,#W -t
+capture-pane -p -t
+show-options -v status -t
+show-options -wv mode-keys -t
+show-options -pv remain-on-exit -t
+show-environment HOME -t
+clear-history -t
+split-window -d -P -F #D,#S:#I.#P -t
+new-window -d -n new -P -F #{window_id},#S:#I -t
+"""
+MADE = {"split-window": "kill-pane", "new-window": "kill-window"}
 
 WAIT_S = 20
 
@@ -585,6 +718,9 @@ DIFFERS = {
     "run-shell 'exit 3'": ((3, "'exit 3' returned 3\n", ""), VIEW),
     "run-shell 'echo x; exit 1'": ((1, "x\n'echo x; exit 1' returned 1\n", ""), VIEW),
 }
+
+OF_WINDOW = "tmux counts from the active pane of the current window, whichever is named"
+TARGET_DIFFERS = re.compile(r"other:(cat)?\.(\{\w+-of\}|\+2?)$")
 
 NORMAL = [
     (re.compile(r"/tmp/[^ ]*/tmux-\d+/[A-Za-z0-9_-]+"), "SOCKET"),
@@ -651,6 +787,34 @@ def run_group(us, them, lines):
         yield number, line, us.run(words), them.run(words)
 
 
+def ask_target(peer, command, target):
+    """What a command does with a target; what it makes is removed."""
+    words = command.split()
+    r = peer.run([words[0], "-t", target, *words[1:-1]])
+    if words[0] in MADE and r[0] == 0:
+        made, place = r[1].split(",")
+        peer.run([MADE[words[0]], "-t", made])
+        return r[0], place, r[2]
+    return r
+
+
+def target_rows(us, them, pane):
+    """A row for each target: (name, what each program does with it)."""
+    for peer in (us, them):
+        peer.env.pop("TMUX_PANE", None)
+        for line in TARGET_SETUP.strip().split("\n"):
+            peer.run(shlex.split(line))
+        if pane:
+            peer.env["TMUX_PANE"] = pane
+    for target in ["", *TARGETS.split()]:
+        both = [[ask_target(peer, command, target) for command in TARGET_COMMANDS.strip().split("\n")]
+                for peer in (us, them)]
+        yield target, both[0], both[1]
+    for peer in (us, them):
+        peer.env.pop("TMUX_PANE", None)
+        peer.run(["kill-server"])
+
+
 def judge(line, a, b):
     """Returns whether the row is good, and what to add to its name."""
     if line in DIFFERS:
@@ -688,6 +852,22 @@ def main():
                   + line.replace("#", "%") + note)
             if not good:
                 print(f"# od:   {a!r}\n# tmux: {b!r}", flush=True)
+    for where, pane in (("outside", None), ("in a pane", "%3")):
+        name = "targets, " + where
+        if only and only not in name:
+            continue
+        label += 1
+        us.label = them.label = f"g{label}"
+        for target, a, b in target_rows(us, them, pane):
+            count += 1
+            differs = not pane and TARGET_DIFFERS.match(target)
+            good = (a != b) if differs else a == b
+            failed += not good
+            print(f"{'ok' if good else 'not ok'} {count} - {name}: -t '{target}'"
+                  + (" # differs: " + OF_WINDOW if differs else ""))
+            for command, x, y in zip(TARGET_COMMANDS.strip().split("\n"), a, b):
+                if x != y and not good:
+                    print(f"# {command}\n# od:   {x!r}\n# tmux: {y!r}", flush=True)
     print(f"1..{count}")
     return 1 if failed else 0
 

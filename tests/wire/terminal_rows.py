@@ -842,6 +842,17 @@ def _(s):
     subprocess.run([*tmux, "resize-window", "-x", "60", "-y", "10"], env=s.env, check=True,
                    timeout=LIMIT)
     wait_for(lambda: of(cast(s, name)[1], "r") == "60x10", "the new size")
+    lacks([e[1] for e in cast(s, name)[1]], "m")
+    for keys, seen, times in ((("one line", "Enter", "second", "Enter"), "second", 2), (("C-l",), "^L", 1),
+                              (("-l", "last"), "last", 1)):
+        subprocess.run([*tmux, "send-keys", *keys], env=s.env, check=True, timeout=LIMIT)
+        wait_for(lambda: of(cast(s, name)[1], "o").count(seen) == times, seen)
+    _, events = cast(s, name)
+    same([e[2] for e in events if e[1] == "m"], ["one line", "last"])
+    order = [e[2] for e in events if e[1] in "mo"]
+    same(order.index("one line") < next(i for i, t in enumerate(order) if "second" in t), True)
+    same(of(events[[e[2] for e in events].index("last"):], "o")[-4:], "last")
+    same([e[0] for e in events], sorted(e[0] for e in events))
     subprocess.run([*tmux, "kill-server"], env=s.env, check=False, timeout=LIMIT)
 
 

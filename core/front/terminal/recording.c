@@ -145,10 +145,16 @@ static void next_entry(struct recording *x)
     while (x->has_entry && x->entry.offset < last);
 }
 
-/* Where the command that is next begins or ends. */
-static uint64_t command_at(const struct recorded *c)
+/* Where the command that is next begins or ends: what was typed is before the first
+ * output that may be younger. */
+static uint64_t command_at(const struct recording *x, const struct recorded *c)
 {
-    return !c ? UINT64_MAX : c->begun ? c->to : c->from;
+    if (!c || !c->typed)
+        return !c ? UINT64_MAX : c->begun ? c->to : c->from;
+    if (!x->has_entry)
+        return x->to;
+    bool older = x->entry.ms + TIMES_GAP_MS <= c->begin_us / 1000;
+    return older ? UINT64_MAX : x->entry.offset;
 }
 
 /* Does what is due before the byte at `upto`: times, sizes and markers. */
@@ -156,7 +162,7 @@ static void pass(struct recording *x, uint64_t upto)
 {
     for (;;) {
         struct recorded *c = recorded_first(&x->log);
-        uint64_t a = command_at(c), b = x->has_entry ? x->entry.offset : UINT64_MAX;
+        uint64_t a = command_at(x, c), b = x->has_entry ? x->entry.offset : UINT64_MAX;
         if ((a > upto && b > upto) || (!c && !x->has_entry))
             return;
         if (a <= b && c && !c->begun) {
@@ -164,6 +170,8 @@ static void pass(struct recording *x, uint64_t upto)
             at_time(x, c->begin_us);
             if (c->command)
                 put(x, 'm', str_of(c->text));
+            if (c->typed)
+                recorded_drop(c);
         } else if (a <= b && c) {
             at_time(x, c->end_us);
             recorded_drop(c);
@@ -197,7 +205,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
         return 0;
     }
     pass(x, offset);
-    uint64_t a = command_at(recorded_first(&x->log));
+    uint64_t a = command_at(x, recorded_first(&x->log));
     uint64_t b = x->has_entry ? x->entry.offset : UINT64_MAX;
     a = a < b ? a : b;
     if (a > offset && a - offset < part.n && !(x->left && x->left_at == offset))
@@ -428,6 +436,7 @@ struct recording *recording_open(struct engine *en, const struct recording_ask *
     x->arg = arg;
     x->times = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
     x->log.all = en->actions;
+    x->log.process = !s;
     x->log.action = q->from;
     snprintf(x->log.session, sizeof(x->log.session), "%.*s", STR_ARG(q->session));
     if (times_next(x->times, &zero, &first) && first.offset == 0)

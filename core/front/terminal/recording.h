@@ -2,8 +2,9 @@
 /*
  * A session as a recording (cast/cast.h), made after the fact: its kept output with the
  * times of shell/times.h, sizes of the terminal, and a marker for each command that the
- * log of actions has. Output from before there were times gets those of its command.
- * Secrets are hidden; output that is gone is a marker with its range.
+ * log of actions has; for a process, such as a pane, one for each text that was typed.
+ * Output from before there were times gets those of its command. Secrets are hidden;
+ * output that is gone is a marker with its range.
  *
  * The log is read twice: first for where the session's output begins in it, then next to
  * the output. Each turn of the loop has a bounded part, and a slow peer stops it.

@@ -75,6 +75,8 @@ static void look(struct recorded_log *g, struct str line, const struct event_loo
     (void)line;
     if (l->kind == LOOK_ACTION) {
         g->start_us = l->id == g->action ? us : g->start_us;
+        if (g->process && g->first == 0 && us >= g->created_us)
+            g->first = l->id;
         return;
     }
     /* Of an earlier session of this name, whose offsets are others. */
@@ -118,17 +120,22 @@ int recorded_begin(struct recorded_log *g, struct err *e)
 static void add_action(struct recorded_log *g, struct str line, uint64_t id, int64_t us)
 {
     struct json *j = json_parse(line, NULL);
-    const struct json *command = json_get(json_get(j, "args"), "command");
-    if (str_eq(json_str(j, "action", ""), STR("run")) && json_is_string(command)) {
-        struct str rest = str_trim(json_str_value(command, ""));
-        struct str text = str_cut(&rest, '\n');
+    const struct json *args = json_get(j, "args");
+    const struct json *text = json_get(args, g->process ? "data" : "command");
+    if (str_eq(json_str(j, "action", ""), g->process ? STR("input") : STR("run")) &&
+        json_is_string(text)) {
+        struct str rest = str_trim(json_str_value(text, ""));
+        struct str line1 = str_cut(&rest, '\n'), first = str_cut(&line1, '\r');
         struct recorded *c = xnew(struct recorded);
-        *c = (struct recorded){.id = id, .begin_us = us, .command = true};
-        size_t n = utf8_cut(text, text.n < RECORDED_TEXT ? text.n : RECORDED_TEXT);
+        *c = (struct recorded){
+            .id = id, .begin_us = us, .command = true, .typed = g->process};
+        size_t n = utf8_cut(first, first.n < RECORDED_TEXT ? first.n : RECORDED_TEXT);
         if (n > 0)
-            memcpy(c->text, text.p, n);
-        list_add_tail(&g->waiting, &c->node);
-        if (++g->nwaiting > WAITING_MAX) {
+            memcpy(c->text, first.p, n);
+        list_add_tail(c->typed ? &g->ready : &g->waiting, &c->node);
+        if (c->typed && (us < g->created_us || (unsigned char)c->text[0] < ' ')) {
+            recorded_drop(c); /* of an earlier one, or a key */
+        } else if (!c->typed && ++g->nwaiting > WAITING_MAX) {
             recorded_drop(list_first(&g->waiting, struct recorded, node));
             g->nwaiting--;
         }

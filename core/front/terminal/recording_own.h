@@ -9,13 +9,14 @@
 
 enum { RECORDED_TEXT = 200 };
 
-/* A command of the session, or the end of another action that had output. */
+/* A command of the session, or the end of another action that had output; or what was
+ * typed into a process, of which only the time is known. */
 struct recorded {
     struct list node;
     uint64_t id;
     uint64_t from, to; /* its output; to UINT64_MAX: it runs */
     int64_t begin_us, end_us;
-    bool command, begun;
+    bool command, begun, typed;
     char text[RECORDED_TEXT + 1]; /* its first line */
 };
 
@@ -29,6 +30,7 @@ struct recorded_log {
     uint64_t start;     /* where the output of `action` begins */
     int64_t start_us;   /* when it was sent; 0: it was not found */
     bool started;       /* start is known */
+    bool process;       /* not a session: what is typed counts, it has no commands */
     uint64_t last_to;
     struct event_cursor at;
     uint64_t end;               /* events from this one on are not read */

@@ -457,10 +457,10 @@ void request_leave(struct tmux_client *c, const char *text, bool error)
 
 void tmux_room(struct tmux_client *c)
 {
-    bool had = c->capture != NULL;
     if (!flush(c) || !pump_capture(c))
         return;
-    if (had && c->waiting && c->waiting->cmd->run == cmd_capture_pane)
+    /* Its last rows may have been read in an earlier turn, and taken only now. */
+    if (c->waiting && c->waiting->cmd->run == cmd_capture_pane)
         tm_go_on(c->waiting, TM_DONE);
     else
         control_room(c);

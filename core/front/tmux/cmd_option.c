@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- which option, and where ---- */
 
@@ -72,13 +73,12 @@ static unsigned scope_of(const struct tm_item *it, const struct tmux_option_name
     return all & OPTION_PANE && args_has(&it->args, 'p') ? OPTION_PANE : OPTION_WINDOW;
 }
 
-/* Targets of options need not be there where none is needed. */
-static void find_target(struct tm_item *it)
+/* Of a target, as much has to be there as is needed. */
+static void find_target(struct tm_item *it, char type)
 {
     struct buf why = BUF_INIT(TM_NAME_MAX * 2);
-    if (tm_target(it->c->t, &it->current, args_get(&it->args, 't'), 'p', 0, &it->target,
-                  &why) < 0)
-        it->target = (struct tm_place){.index = -1};
+    tm_target(it->c->t, &it->current, args_get(&it->args, 't'), type, CMD_PARTLY,
+              &it->target, &why);
     buf_release(&why);
 }
 
@@ -117,6 +117,9 @@ static enum tm_result set(struct tm_item *it, const struct tmux_option_name *x,
                              NULL);
     }
     bool quiet = how.only_new && args_has(a, 'q');
+    if (value && x->option && strcmp(x->option->name, "default-shell") == 0 &&
+        (*value != '/' || access(value, X_OK) < 0))
+        return tm_fail(it, "not a suitable shell: %s", value);
     int r = tmux_options_set(o, x, value ? str_of(value) : none, how, &why);
     changed(it->c->t, o);
     if (r < 0 && !quiet)
@@ -136,7 +139,7 @@ enum tm_result cmd_set_option(struct tm_item *it)
     struct buf why = BUF_INIT(TM_NAME_MAX * 2);
     int status = it->c->exit;
     size_t said = it->c->out[1].buf.n;
-    find_target(it);
+    find_target(it, 'p');
     char *name = tm_expand(it, a->word[0], &it->target), *value = NULL;
     if (a->words > 1)
         value = args_has(a, 'F') ? tm_expand(it, a->word[1], &it->target)
@@ -167,7 +170,7 @@ enum tm_result cmd_set_hook(struct tm_item *it)
     struct buf why = BUF_INIT(TM_NAME_MAX);
     if (!args_has(&it->args, 'R'))
         return cmd_set_option(it);
-    find_target(it);
+    find_target(it, 'p');
     int r = tmux_option_find(&x, str_of(it->args.word[0]), &why);
     if (r < 0)
         tm_fail(it, "%s", buf_z(&why));
@@ -207,26 +210,17 @@ enum tm_result cmd_show_options(struct tm_item *it)
 {
     const struct tmux_args *a = &it->args;
     bool window = strcmp(it->cmd->name, "show-window-options") == 0;
-    const char *text = args_get(a, 't');
     struct tmux_option_show how = {.values = args_has(a, 'v'),
                                    .inherited = args_has(a, 'A'),
                                    .hooks = args_has(a, 'H'),
                                    .only_hooks = strcmp(it->cmd->name, "show-hooks") ==
                                                  0};
     struct buf out = BUF_INIT(TM_OUT_MAX);
-    enum tm_result r;
     int status = it->c->exit;
     size_t said = it->c->out[1].buf.n;
-    find_target(it);
+    find_target(it, 'p');
     char *name = a->words > 0 ? tm_expand(it, a->word[0], &it->target) : NULL;
-    if (text && !it->target.s && !args_has(a, 'g'))
-        r = no_place(it,
-                     window || args_has(a, 'w') ? "window"
-                     : args_has(a, 'p')         ? "pane"
-                                                : "session",
-                     text);
-    else
-        r = show(it, name, window, how, &out);
+    enum tm_result r = show(it, name, window, how, &out);
     if (r == TM_ERROR && args_has(a, 'q'))
         r = hush(it, said, status);
     tm_print_bytes(it, buf_str(&out));
@@ -239,16 +233,12 @@ enum tm_result cmd_show_options(struct tm_item *it)
 
 static struct env *env_of(struct tm_item *it)
 {
-    const char *text = args_get(&it->args, 't');
-    struct buf why = BUF_INIT(TM_NAME_MAX * 2);
-    struct tm_place at;
     if (args_has(&it->args, 'g'))
         return &it->c->t->env;
-    int r = tm_target(it->c->t, &it->current, text, 's', 0, &at, &why);
-    buf_release(&why);
-    if (r == 0)
-        return &at.s->env;
-    no_place(it, "session", text);
+    find_target(it, 's');
+    if (it->target.s)
+        return &it->target.s->env;
+    no_place(it, "session", args_get(&it->args, 't'));
     return NULL;
 }
 

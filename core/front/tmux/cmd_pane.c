@@ -94,6 +94,7 @@ enum tm_result cmd_split_window(struct tm_item *it)
     place.p = p;
     if (!args_has(a, 'd')) {
         window_use_pane(p);
+        p->chosen = false;
         request_current(it, &place);
     }
     if (zoomed || args_has(a, 'Z'))
@@ -272,10 +273,14 @@ enum tm_result cmd_swap_pane(struct tm_item *it)
         } else {
             window_use_pane(dst);
         }
+    } else if (dw == sw) {
+        if (da == src)
+            window_use_pane(dst);
+        if (dw->pane == dst)
+            window_use_pane(src);
     } else {
-        dw->pane = da == dst ? src : da == src ? dst : da;
-        if (sw != dw)
-            sw->pane = sa == src ? dst : sa;
+        dw->pane = da == dst ? src : da;
+        sw->pane = sa == src ? dst : sa;
         list_del(&dw->pane->stacked);
         list_del(&sw->pane->stacked);
     }

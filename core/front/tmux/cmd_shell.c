@@ -35,7 +35,6 @@ struct shell_job {
     struct buf out;
     bool condition, has_client;
     char *command, *yes, *no; /* owned */
-    struct tm_place at;
 };
 
 static void job_free(struct shell_job *j)
@@ -57,11 +56,12 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     return bytes.n;
 }
 
-/* The branch of if-shell is done in the place of the command. */
-static enum tm_result branch(struct tmux *t, struct tm_item *it, const char *text,
-                             const struct tm_place *at)
+/* The branch of if-shell is done in the place of the command, and where the command is:
+ * its -t is for formats alone. */
+static enum tm_result branch(struct tmux *t, struct tm_item *it, const char *text)
 {
     struct buf why = BUF_INIT(TM_NAME_MAX * 2);
+    const struct tm_place *at = it ? &it->current : NULL;
     int r = text ? tm_run_text(t, it, str_of(text), NULL, at, &why) : 0;
     if (r < 0 && it)
         tm_fail(it, "%s", buf_z(&why));
@@ -99,7 +99,7 @@ static void on_done(struct op *op)
     }
     enum tm_result r = TM_DONE;
     if (j->condition)
-        r = branch(j->t, it, status == 0 && !signo ? j->yes : j->no, &j->at);
+        r = branch(j->t, it, status == 0 && !signo ? j->yes : j->no);
     else if (it)
         put_job_output(it, j, status, signo);
     if (it) {
@@ -162,7 +162,6 @@ static struct shell_job *job_begin(struct tm_item *it, const char *command,
     j->t = t;
     j->command = xstrdup(command);
     j->out = (struct buf)BUF_INIT(JOB_OUT);
-    j->at = it->target;
     struct op *op = op_new(OP_WAIT, &sink, j);
     op->stream = op->caller = true;
     op->limit = UINT64_MAX;
@@ -184,7 +183,7 @@ enum tm_result cmd_if_shell(struct tm_item *it)
     const char *no = a->words > 2 ? a->word[2] : NULL;
     enum tm_result r = TM_WAIT;
     if (args_has(a, 'F')) {
-        r = branch(it->c->t, it, vars_true(str_of(text)) ? a->word[1] : no, &it->target);
+        r = branch(it->c->t, it, vars_true(str_of(text)) ? a->word[1] : no);
     } else {
         bool back = args_has(a, 'b');
         struct shell_job *j = job_begin(it, text, back);
@@ -206,7 +205,7 @@ static enum tm_result run_now(struct tm_item *it)
     char *text = a->words > 0 ? tm_expand(it, a->word[0], &it->target) : NULL;
     enum tm_result r = TM_DONE;
     if (text && args_has(a, 'C')) {
-        r = branch(it->c->t, it, text, &it->target);
+        r = branch(it->c->t, it, text);
     } else if (text) {
         struct shell_job *j = job_begin(it, text, back);
         r = !j ? TM_ERROR : back ? TM_DONE : TM_WAIT;

@@ -70,6 +70,7 @@ struct tmux *tmux_new(struct engine *en, bool own)
     list_init(&t->buffers);
     list_init(&t->channels);
     task_init(&t->after, on_after);
+    task_init(&t->feed, pane_feed_all);
     t->done = json_object();
     t->started = clock_wall_ms() / 1000;
     tmux_options_init_defaults(&t->server, OPTION_SERVER);

@@ -94,6 +94,9 @@ struct tmux {
     struct json *globals;   /* owned; options of all, as they are stored; NULL: changed */
     struct json *done;      /* owned; requests of late and what they have done */
     struct task after;      /* sends what is due after a turn */
+    struct task feed;       /* panes go on to read */
+    size_t fed;             /* bytes of output that all panes have read in this turn */
+    unsigned fed_last;      /* the id of the pane that was fed last */
     struct timer end;
 };
 
@@ -152,6 +155,9 @@ struct tm_pane {
     int cols, rows, x, y;
     unsigned runs; /* programs it has had: its process is named after both numbers */
     bool dead, input_off, freed;
+    bool hungry;  /* there is more output than it could read in this turn */
+    size_t fed;   /* bytes that it has read in this turn */
+    bool chosen;  /* became the active pane of a window that had one */
     int status, signo; /* of the dead program */
     int64_t dead_at;   /* seconds since 1970 */
     uint64_t limit;    /* rows of history */
@@ -244,7 +250,8 @@ enum tm_command_flags {
     CMD_INDEX = 2,       /* -t is the place of a window, which need not be there */
     CMD_MAYBE = 4,       /* -t may name nothing */
     CMD_SOURCE_MARK = 8, /* -s is the marked pane if it is not given */
-    CMD_PREFER_UNATTACHED = 16
+    CMD_PREFER_UNATTACHED = 16,
+    CMD_PARTLY = 32 /* of what -t names, what is there: a session without the window */
 };
 
 #endif

@@ -20,7 +20,12 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { KEEP_EVERY = 1 << 20, PIPE_PIECE = 32 << 10 };
+enum {
+    KEEP_EVERY = 1 << 20,
+    PIPE_PIECE = 32 << 10,
+    FEED_PIECE = 32 << 10, /* bytes of output that a pane reads in one turn of the loop */
+    FEED_ALL = 128 << 10   /* bytes that all read: 10 to 20 ms */
+};
 
 static void name_of(const struct tm_pane *p, char out[40])
 {
@@ -77,12 +82,51 @@ static void open_screen(struct tm_pane *p, bool again)
 static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
 {
     struct tm_pane *p = op->owner;
+    struct tmux *t = p->t;
+    size_t room = t->fed < FEED_ALL && p->fed < FEED_PIECE ? FEED_PIECE - p->fed : 0;
     (void)stream;
+    task_defer(t->en->loop, &t->feed);
+    p->hungry = !t->resuming && bytes.n > room;
+    if (p->hungry)
+        bytes.n = room;
+    if (bytes.n == 0)
+        return 0;
+    t->fed += bytes.n;
+    p->fed += bytes.n;
     screen_feed(&p->screen, offset, bytes);
-    screen_keep(&p->screen, KEEP_EVERY);
-    if (!p->t->resuming)
+    /* What was read since the last checkpoint is read again by the next worker, from a
+     * spool that keeps half of its bytes for that. */
+    int fd;
+    uint64_t cap = process_stream(op->process, 0, &fd)->cap;
+    screen_keep(&p->screen, cap / 4 < KEEP_EVERY ? cap / 4 : KEEP_EVERY);
+    if (!t->resuming)
         model_output(p, offset, bytes);
     return bytes.n;
+}
+
+void pane_feed_all(struct task *task)
+{
+    struct tmux *t = container_of(task, struct tmux, feed);
+    struct list *it, *tmp;
+    unsigned last = t->fed_last;
+    t->fed = 0;
+    list_each (it, tmp, &t->panes)
+        list_entry(it, struct tm_pane, node)->fed = 0;
+    for (int after = 1; after >= 0; after--) { /* those after the last one come first */
+        list_each (it, tmp, &t->panes) {
+            struct tm_pane *p = list_entry(it, struct tm_pane, node);
+            if (!p->hungry || (p->id > last) != after || t->fed >= FEED_ALL)
+                continue;
+            p->hungry = false;
+            t->fed_last = p->id;
+            if (p->feed)
+                op_pump(p->feed);
+        }
+    }
+    list_each (it, tmp, &t->panes) {
+        if (list_entry(it, struct tm_pane, node)->hungry)
+            task_defer(t->en->loop, &t->feed);
+    }
 }
 
 static void on_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
@@ -535,6 +579,8 @@ void pane_tty(const struct tm_pane *p, char *out, size_t size)
 }
 
 /* ---- names ---- */
+
+bool pane_is_silent(const struct tm_pane *p) { return !p->chosen && p->screen.at == 0; }
 
 /* The last part of a program's path, without a login shell's dash. */
 void pane_short_name(const char *text, struct buf *out)

@@ -47,6 +47,12 @@ void pane_variables(const struct tm_pane *p, const struct tm_session *s,
 /* The program in the foreground of its terminal, and its directory; out "" if unknown. */
 void pane_foreground(const struct tm_pane *p, char *name, size_t size, char *cwd,
                      size_t cwd_size);
+/* The task `feed` of struct tmux: a turn has begun, in which panes read a bounded number
+ * of bytes, each of those that have more in its turn. */
+void pane_feed_all(struct task *task);
+/* Returns whether its window is still named after its words: tmux looks at the program in
+ * the foreground when the pane writes, and when it becomes the active one. */
+bool pane_is_silent(const struct tm_pane *p);
 /* Appends the last part of a program's path. */
 void pane_short_name(const char *text, struct buf *out);
 /* Appends its words as they would be written; of its window's first name, one word. */

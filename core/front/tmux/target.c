@@ -67,8 +67,13 @@ bool target_current(struct tmux_client *c, unsigned flags, struct tm_place *out)
     }
     if (!out->s && !out->p && v && v->value && v->value[0] == '%')
         out->p = pane_by_id(t, (unsigned)strtoul(v->value + 1, NULL, 10));
-    if (!out->s && !out->p)
+    /* As in tmux, a pane leads to a session alone, whose current window and active pane
+     * may be others. */
+    if (out->p)
+        out->s = best_session(t, out->p->w, flags);
+    if (!out->s)
         out->s = best_session(t, NULL, flags);
+    out->p = NULL;
     target_complete(out);
     return out->s != NULL;
 }
@@ -224,7 +229,9 @@ int tm_target(struct tmux *t, const struct tm_place *from, const char *text, cha
                         &at, t->marked ? &marked : NULL, NULL, &v, why);
     *out = (struct tm_place){found.session, found.link, found.window, found.pane,
                              found.index};
-    if (r < 0 && (flags & CMD_MAYBE))
+    if (r < 0 && (flags & CMD_PARTLY))
+        out->w = out->l ? out->l->w : NULL;
+    else if (r < 0 && (flags & CMD_MAYBE))
         target_complete(out);
     else if (r < 0)
         *out = (struct tm_place){.index = -1};

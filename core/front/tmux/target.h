@@ -5,8 +5,8 @@
 
 #include "front/tmux/own.h"
 
-/* Where the request is: its pane's place, or else the session that was used last. Returns
- * false if there is no session. */
+/* Where the request is: the session of its pane, or else the one that was used last, with
+ * the current window and the active pane. Returns false if there is no session. */
 bool target_current(struct tmux_client *c, unsigned flags, struct tm_place *out);
 /*
  * Finds text, which is a 's'ession, 'w'indow or 'p'ane, seen from `from`; flags as those

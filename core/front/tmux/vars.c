@@ -452,7 +452,7 @@ VAR(pane_current_command)
     if (!P)
         return false;
     pane_foreground(P, name, sizeof(name), cwd, sizeof(cwd));
-    if (name[0])
+    if (name[0] && !(W && W->naming && pane_is_silent(P)))
         pane_short_name(name, out);
     else
         pane_default_name(P, out);

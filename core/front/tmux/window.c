@@ -145,8 +145,10 @@ void window_drop_pane(struct tm_pane *p)
         else if (p->sibling.next != &w->panes)
             next = list_entry(p->sibling.next, struct tm_pane, sibling);
         w->pane = next;
-        if (next)
+        if (next) {
             list_del(&next->stacked);
+            next->chosen = true;
+        }
     }
     list_del(&p->stacked);
     list_del(&p->sibling);
@@ -164,6 +166,7 @@ bool window_use_pane(struct tm_pane *p)
         list_add_tail(w->stack.next, &w->pane->stacked);
     }
     w->pane = p;
+    p->chosen = true;
     p->active_point = ++w->t->last_point;
     state_changed(w->t);
     hook_run(w->t, "window-pane-changed", NULL, w, NULL);
@@ -185,7 +188,8 @@ void window_auto_name(struct tm_window *w)
 {
     struct buf name = BUF_INIT(TM_NAME_MAX);
     struct tm_vars v = {.t = w->t, .at = {.w = w, .p = w->pane, .index = -1}};
-    if (!w->pane || !opts_number(&w->opts, "automatic-rename") || w->naming)
+    if (!w->pane || !opts_number(&w->opts, "automatic-rename") || w->naming ||
+        (pane_is_silent(w->pane) && w->pane->runs > 1))
         return;
     w->naming = true; /* the format may ask for the name */
     vars_expand(&v, opts_text(&w->opts, "automatic-rename-format"), &name);

@@ -273,8 +273,10 @@ static bool find_window_name(struct target_search *f, struct str text)
         for (size_t i = 0; f->v->link(f->v->ctx, f->at.session, i, &l); i++) {
             if (!matches((enum match)how, l.name, text))
                 continue;
-            if (found.link)
+            if (found.link) {
+                f->at.link = found.link;
                 return false;
+            }
             found = l;
         }
         if (found.link) {
@@ -285,24 +287,26 @@ static bool find_window_name(struct target_search *f, struct str text)
     return false;
 }
 
-/* In the session that was found. */
+/* In the session that was found. What is not found leaves the link that tmux leaves: the
+ * current one, or for names the first of several. */
 static bool find_window_here(struct target_search *f, struct str text)
 {
-    bool exact = f->flags & TARGET_EXACT_WINDOW;
+    bool exact = f->flags & TARGET_EXACT_WINDOW, found;
     char first = text.p[0];
     f->at.link = f->at.window = NULL;
-    if (first == '@') {
-        if (!find_window_id(f, text) || !use_link_of_window(f)) {
-            f->at.link = f->at.window = NULL;
-            return false;
-        }
-        return true;
+    if (first == '@')
+        found = find_window_id(f, text) && use_link_of_window(f);
+    else if (!exact && (first == '+' || first == '-'))
+        found = find_window_offset(f, text);
+    else if (!exact && text.n == 1 && (first == '!' || first == '^' || first == '$'))
+        found = find_window_token(f, first);
+    else
+        return find_window_index(f, text) || find_window_name(f, text);
+    if (!found) {
+        f->at.window = NULL;
+        f->at.link = first == '!' ? NULL : f->v->current_link(f->v->ctx, f->at.session);
     }
-    if (!exact && (first == '+' || first == '-'))
-        return find_window_offset(f, text);
-    if (!exact && text.n == 1 && (first == '!' || first == '^' || first == '$'))
-        return find_window_token(f, first);
-    return find_window_index(f, text) || find_window_name(f, text);
+    return found;
 }
 
 /* In the current session, or else the current window of a session of that name. */

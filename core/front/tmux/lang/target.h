@@ -75,7 +75,7 @@ struct target_state {
 };
 
 /*
- * Finds a target. `current` is where the command runs: the caller's pane (of $TMUX_PANE),
+ * Finds a target. `current` is where the command runs: that of $TMUX_PANE's session,
  * its attached session, or the best session; it may be all NULL if there are no sessions.
  * marked and mouse may be NULL. target.p NULL: none given. Returns 0 and sets *out; -1
  * with what was found before the part that is missing in *out, and tmux's text in why:
