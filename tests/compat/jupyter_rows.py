@@ -501,11 +501,51 @@ def program(case, name, *words, **env):
     done = subprocess.Popen([link, *words], env={**plain_env(case), **env}, cwd=case.dir, stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     said = ""
-    while "listening on" not in said:
+    while " is available at http://" not in said:
         line = done.stdout.readline()
         holds(line, said)
         said += line
     return said.partition("jupyter@")[2].split(";")[0].split(",")[0].replace("0.0.0.0", "127.0.0.1"), done, said
+
+
+@row("the gateway, as AutoGen's local server starts it: it waits for a line on standard error, which ends with the port")
+def _(case):
+    link = case.path("jupyter")
+    os.symlink(OD, link)
+    words = [link, "kernelgateway", "--KernelGatewayApp.ip", "127.0.0.1", "--KernelGatewayApp.auth_token", "secret-of-rows",
+             "--JupyterApp.answer_yes", "true", "--JupyterApp.log_file", "gateway.log", "--JupyterApp.log_level", "INFO",
+             "--JupyterWebsocketPersonality.list_kernels", "true", "--KernelGatewayApp.port", "0", "--KernelGatewayApp.port_retries", "0"]
+    process = subprocess.Popen(words, env={**plain_env(case), "JUPYTER_TOKEN": ""}, cwd=case.dir, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line, said = " ", ""
+        while "is available at" not in line:
+            line = process.stderr.readline()
+            said += line
+            holds(line and "ERROR:" not in line, said)
+        port = int(line.split(":")[-1])
+        url, head = f"http://127.0.0.1:{port}", {"Authorization": "token secret-of-rows"}
+        kernel = httpx.post(url + "/api/kernels", headers=head, json={}, timeout=LIMIT).json()["id"]
+        channels = websocket.create_connection(f"ws://127.0.0.1:{port}/api/kernels/{kernel}/channels", header=head, timeout=LIMIT)
+        channels.close()
+        same(httpx.get(url + "/api/kernels", timeout=LIMIT).status_code, 403)
+    finally:
+        process.terminate()
+        process.communicate(timeout=LIMIT)
+
+
+@row("a folder with more entries than are listed is refused by name, and its files are there")
+def _(case):
+    os.mkdir(case.path("many"))
+    for n in range(100001):
+        os.mknod(case.path("many", str(n)))
+    os.mknod(case.path("few"))
+    answer = case.http.get("/api/contents/many")
+    same((answer.status_code, answer.json()["message"]), (413, "many has more than 100000 entries"))
+    same(case.http.get("/api/contents/many?content=0").status_code, 200)
+    same(case.http.get("/api/contents/many/99999?content=0").json()["size"], 0)
+    os.unlink(case.path("many", "0"))
+    same(len(case.http.get("/api/contents/many").json()["content"]), 100000)
 
 
 @row("the programs, as AutoGen, smolagents and people start them")

@@ -557,6 +557,7 @@ const struct front front_jupyter = {
     .format = format,
     .key = "token",
     .programs = nb_programs,
+    .available = "Jupyter Kernel Gateway (od)",
     .door = &nb_door,
     .refuse = nb_refuse,
     .base = base,
