@@ -4,6 +4,7 @@ or gateway, and what the rules of the channels are: core/front/jupyter/README.md
 import concurrent.futures
 import json
 import os
+import shutil
 import socket
 import struct
 import subprocess
@@ -482,6 +483,65 @@ def _(case):
     same(save(case, "a.txt", "new").status_code, 200)
     same(case.http.get("/api/config/mine").json(), {"a": {"b": 2}})
     again.close()
+
+
+# --- kernels of other languages
+
+OTHERS = {
+    # kernelspec: (a cell, its text, assigns 5 to a name, the name, what runs without an end, what ends the process)
+    "ir": ("cat('seen')", "seen", "five <- 5", "five", "repeat Sys.sleep(.01)", "tools::pskill(Sys.getpid(), 9)"),
+    "octave": ("printf('seen')", "seen", "five = 5;", "five", "while true; pause(.01); end", "kill(getppid(), 9)"),
+    "deno": ("console.log('seen')", "seen\n", "const five = 5", "five", "while (true) {}", "Deno.kill(Deno.pid, 'SIGKILL')"),
+}
+
+
+def shown(messages):
+    return text(messages) + "".join(m["content"]["data"].get("text/plain", "") for m in messages if "data" in m["content"])
+
+
+def drives(case, name):
+    """Starts, executes, interrupts, restarts, dies, by the channels."""
+    cell, said, assigns, variable, endless, ends = OTHERS[name]
+    kernel = start(case, name=name)
+    channels = Channels(case, kernel, v1=True)
+    has(shown(channels.run(cell)), said)
+    channels.run(assigns)
+    has(shown(channels.run(variable)), "5")
+    asked = channels.send("shell", "execute_request", {"code": endless, "silent": False})
+    channels.until(lambda m: m["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == asked)
+    same(case.http.post(f"/api/kernels/{kernel}/interrupt").status_code, 204)
+    channels.answers(asked)
+    has(shown(channels.run(cell)), said)
+    same(case.http.post(f"/api/kernels/{kernel}/restart").status_code, 200)
+    lacks(shown([m for m in channels.run(variable) if m["msg_type"] != "error"]), "5")
+    asked = channels.send("shell", "execute_request", {"code": ends, "silent": False})
+    channels.until(lambda m: m["msg_type"] == "status" and m["content"]["execution_state"] == "restarting")
+    wait_for(lambda: case.http.get("/api/kernels/" + kernel).json()["execution_state"] == "idle", "it is started again")
+    has(shown(channels.run(cell)), said)
+    same(case.http.delete("/api/kernels/" + kernel).status_code, 204)
+    channels.until(lambda m: m["msg_type"] == "status" and m["content"]["execution_state"] == "dead")
+    channels.close()
+
+
+@row("R's kernel: starts, executes, is interrupted, restarts, dies", needs=("R",))
+def _(case):
+    drives(case, "ir")
+
+
+@row("Octave's kernel: starts, executes, is interrupted, restarts, dies", needs=("octave",))
+def _(case):
+    drives(case, "octave")
+
+
+@row("Deno's kernel: starts, executes, is interrupted, restarts, dies", needs=("deno",))
+def _(case):
+    deno = shutil.which("deno")
+    folder = os.path.join(case.server.home, ".local", "share", "jupyter", "kernels", "deno")
+    os.makedirs(folder)
+    with open(folder + "/kernel.json", "w", encoding="ascii") as file:
+        json.dump({"argv": [deno, "jupyter", "--kernel", "--conn", "{connection_file}"], "display_name": "Deno",
+                   "language": "typescript", "env": {"DENO_DIR": case.path("deno-cache"), "NO_COLOR": "1"}}, file)
+    drives(case, "deno")
 
 
 # --- the programs
