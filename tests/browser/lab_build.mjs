@@ -56,6 +56,10 @@ function common() {
     build.onResolve({ filter: /\.svg$/ }, a => a.kind === 'url-token' && a.path[0] === '.' ?
       { path: path.resolve(a.resolveDir, a.path), namespace: 'picture' } : undefined);
     build.onLoad({ filter: /./, namespace: 'picture' }, a => ({ contents: fs.readFileSync(a.path), loader: 'dataurl' }));
+    // A dynamic import of CommonJS has only `default`; the terminal looks for names.
+    build.onResolve({ filter: /^@xterm\// }, a => a.kind === 'dynamic-import' ? { path: a.path, namespace: 'xterm' } : undefined);
+    build.onLoad({ filter: /./, namespace: 'xterm' }, a => ({ resolveDir: modules, contents: `import * as x from '${a.path}';\n` +
+      ['Terminal', 'FitAddon', 'WebglAddon', 'CanvasAddon', 'WebLinksAddon', 'SearchAddon'].map(n => `export const ${n} = x['${n}'];`).join('\n') }));
     build.onResolve({ filter: /^~/ }, a => build.resolve(a.path.slice(1), { kind: a.kind, resolveDir: a.resolveDir }));
     build.onResolve({ filter: /^(@jupyterlab|@lumino)\// }, a => a.pluginData === 1 ? undefined :
       build.resolve(a.path, { kind: a.kind, resolveDir: modules, pluginData: 1 }));
