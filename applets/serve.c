@@ -586,6 +586,12 @@ static void say_how(const struct serve *s)
             "Try:  %s exec --socket %s 'echo hello from $PWD; export GREETING=hi'\n"
             "then: %s exec --socket %s 'echo $GREETING'\n",
             s->state.dir[0] ? s->state.dir : "memory", self, s->socket, self, s->socket);
+    for (int i = 1; i < s->nlisteners; i++) {
+        const struct serve_listener *l = &s->listeners[i];
+        if (l->only && l->only->available && !l->unix_socket)
+            fprintf(stderr, "%s is available at %s://%s\n", l->only->available,
+                    l->tls ? "https" : "http", l->address);
+    }
     say_curl(s);
     say_page(s);
     if (is_open(s) && !http_text(s, "api_key")[0])

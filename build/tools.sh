@@ -94,6 +94,8 @@ kernels? @ipykernel            python3-ipykernel python3-ipykernel py3-ipykernel
 kernels? @matplotlib           python3-matplotlib python3-matplotlib py3-matplotlib python-matplotlib python3-matplotlib
 kernels? @pandas              python3-pandas python3-pandas py3-pandas python-pandas python3-pandas
 kernels? @irkernel             r-cran-irkernel -              -           -          -
+kernels? octave                octave        octave         octave      octave     octave
+kernels? @octave_kernel        python3-octave-kernel - - - -
 fuzz?  clang                  clang         clang          clang       clang      clang
 fuzz?  @libfuzzer             -             compiler-rt    compiler-rt compiler-rt clang
 scan   testssl                testssl.sh    testssl        testssl.sh  testssl.sh testssl.sh
@@ -147,7 +149,7 @@ int main(void) { return 0; }' ;;
         done
         return 1
         ;;
-    @ipykernel | @jupyter_server | @matplotlib | @pandas)
+    @ipykernel | @jupyter_server | @matplotlib | @octave_kernel | @pandas)
         /usr/bin/python3 -c "import ${1#@}" 2>/dev/null ;;
     @playwright-core) command -v npm >/dev/null 2>&1 &&
         NODE_PATH=$(npm root -g 2>/dev/null) node -e "require('${1#@}')" 2>/dev/null ;;

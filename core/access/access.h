@@ -122,6 +122,7 @@ enum late access_late(struct access *a, const struct door *door, struct req *r,
 #define LOGIN_COOKIE_PAGE    "od_ui"
 #define LOGIN_COOKIE_PREVIEW "od_preview"
 #define LOGIN_COOKIE_APP     "od_app" /* of one app's host */
+#define LOGIN_COOKIE_JUPYTER "od_jupyter"
 
 /* Sets how browsers see the page behind a proxy: its origin ("https://HOST"; "": no
  * proxy) and the prefix of its path ("/box/17", or ""). framed: a page of another origin
@@ -155,6 +156,21 @@ void access_log_out(struct access *a, struct req *r, const char *cookie);
  * that counts at r's route by a cookie. */
 int access_page_token(const struct access *a, const struct req *r,
                       char out[LOGIN_TOKEN_HEX + 1]);
+
+/*
+ * Jupyter's pages have the page token of LOGIN_COOKIE_JUPYTER as cookie _xsrf, which
+ * their scripts send back in X-XSRFToken or as _xsrf. access_log_in sets it, too.
+ *
+ * access_enter_page makes a login of a page's sender whose key is this parameter of the
+ * query. Otherwise it sets _xsrf again, as another server of this host may have changed
+ * it.
+ */
+void access_enter_page(struct access *a, struct req *r, const char *parameter);
+/* Writes the value of r's cookie _xsrf, for a form, to out, as a string. If r has none,
+ * it adds a Set-Cookie with a new one, which is no proof. */
+void access_form_token(struct req *r, char out[LOGIN_TOKEN_HEX + 1]);
+/* Was r sent by our own page, with a form that has r's cookie _xsrf as given? */
+bool access_is_own_form(const struct access *a, const struct req *r, struct str given);
 
 /*
  * A page whose origin is opaque (CSP sandbox) sends no cookies with its requests, so the

@@ -54,7 +54,7 @@ enum proof_place {
 enum proof_kind {
     PROOF_KEY,    /* the keys that count at the listener */
     PROOF_LOGIN,  /* logins: the value is the token of the cookie `name` */
-    PROOF_TOKEN,  /* page tokens of the cookie that the request has, too */
+    PROOF_TOKEN,  /* page tokens of the cookie `cookie`, which the request has, too */
     PROOF_APP,    /* tokens of apps, each of one login and port */
     PROOF_ONCE,   /* links that log in once */
     PROOF_SECRET, /* secrets that the listener was given: access_secret */
@@ -66,7 +66,9 @@ struct proof {
     const char *name; /* of the field, parameter, cookie or member */
     enum proof_kind kind;
     const char *scheme; /* PROOF_BEARER: the word and its blank; NULL: "Bearer " */
+    const char *cookie; /* PROOF_TOKEN: whose page token it is */
     unsigned on;        /* routes with one of these marks; 0: all */
+    bool reads;         /* it counts for GET and HEAD only, at all routes */
     bool empty_is_none; /* an empty value is as none, and not wrong */
     /*
      * PROOF_DERIVED: writes what r would have if its sender had the key that is returned;

@@ -13,7 +13,11 @@
 static const struct proof native_proofs[] = {
     {.place = PROOF_FIELD, .name = "X-Session-API-Key"},
     {.place = PROOF_BEARER, .name = "Authorization"},
-    {.place = PROOF_FIELD, .name = "X-OD-Page", .kind = PROOF_TOKEN, .on = ROUTE_PAGE},
+    {.place = PROOF_FIELD,
+     .name = "X-OD-Page",
+     .kind = PROOF_TOKEN,
+     .cookie = LOGIN_COOKIE_PAGE,
+     .on = ROUTE_PAGE},
     {.place = PROOF_COOKIE,
      .name = LOGIN_COOKIE_PAGE,
      .kind = PROOF_LOGIN,
@@ -90,7 +94,7 @@ static void judge_field(struct access *a, const struct proof *p, const struct re
     struct str value = req_header(r, p->name);
     out->doubled |= count_fields(r, p->name) > 1;
     if (p->kind == PROOF_TOKEN) {
-        judge_grant(pages_by_token(a, r, value), out);
+        judge_grant(pages_by_token(a, r, p->cookie, value), out);
         return;
     }
     if (p->place == PROOF_BEARER) {
@@ -118,7 +122,9 @@ static void judge_query(struct access *a, const struct entrance *s, const struct
     struct buf value = BUF_INIT(LIMIT_API_KEY_MAX), own = BUF_INIT(256);
     int got = req_query(r, p->name, &value);
     out->doubled |= count_parameters(req_head(r)->query, p->name) > 1;
-    if (got != 0 && p->kind == PROOF_DERIVED) {
+    if (got != 0 && p->kind == PROOF_TOKEN) {
+        judge_grant(pages_by_token(a, r, p->cookie, buf_str(&value)), out);
+    } else if (got != 0 && p->kind == PROOF_DERIVED) {
         struct str key = p->derive(s->f, r, &own);
         out->given = true;
         if (key.p && value.n == own.n && hash_equal(value.p, own.p, own.n))
@@ -344,6 +350,11 @@ static bool tries_too_often(struct access *a, const struct judged *sum)
            !keys_wrong(&a->keys, clock_ms());
 }
 
+static bool is_reading(const struct req *r)
+{
+    return str_eq(req_method(r), STR("GET")) || str_eq(req_method(r), STR("HEAD"));
+}
+
 enum refusal access_judge(struct access *a, const struct entrance *s, struct req *r)
 {
     struct judged sum = {.right = RIGHT_NONE};
@@ -352,7 +363,7 @@ enum refusal access_judge(struct access *a, const struct entrance *s, struct req
                  OPEN_ALWAYS; /* of calls that only the first may make */
     struct str origin = req_header(r, "Origin");
     for (const struct proof *p = s->door->proofs; p->place != PROOF_END; p++) {
-        if (!p->on || req_marks(r, p->on))
+        if ((!p->on || req_marks(r, p->on)) && (!p->reads || is_reading(r)))
             judge_proof(a, s, p, r, &sum);
     }
     if (sum.doubled || sum.refused)

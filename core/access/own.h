@@ -22,9 +22,9 @@ struct str cookies_next(struct cookie_walk *w);
  * origin's page sent r. token: where its value is put; NULL: nowhere. */
 const struct grant *pages_login(const struct access *a, const struct req *r,
                                 const char *cookie, struct str *token);
-/* Returns the login of r's cookie if given is its page token. */
+/* Returns the login of r's cookie of this name if given is its page token. */
 const struct grant *pages_by_token(const struct access *a, const struct req *r,
-                                   struct str given);
+                                   const char *cookie, struct str given);
 /* Writes the page token of a login's token to out, as a string. */
 void pages_token(struct str token, char out[LOGIN_TOKEN_HEX + 1]);
 /* Returns the login that a token for a port is derived from; NULL: none counts. */

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define SECURE "__Secure-"
+#define SECURE      "__Secure-"
+#define XSRF_COOKIE "_xsrf" /* of Tornado, which Jupyter's clients know */
 #define PAGE_SALT \
     "od page " /* what precedes a cookie's token in its page token's hash \
                 */
@@ -145,9 +146,9 @@ void pages_token(struct str token, char out[LOGIN_TOKEN_HEX + 1])
 }
 
 const struct grant *pages_by_token(const struct access *a, const struct req *r,
-                                   struct str given)
+                                   const char *cookie, struct str given)
 {
-    struct cookie_walk w = cookies_of(r, LOGIN_COOKIE_PAGE);
+    struct cookie_walk w = cookies_of(r, cookie);
     const struct grant *best = NULL;
     char wanted[LOGIN_TOKEN_HEX + 1];
     struct str value;
@@ -198,6 +199,56 @@ static void set_cookie(const struct access *a, struct req *r, const char *name,
     buf_release(&cookie);
 }
 
+/* The scripts of Jupyter's pages read this one, and send its value back. */
+static void set_xsrf(struct req *r, const char *value, bool secure)
+{
+    struct buf cookie = BUF_INIT(COOKIE_MAX);
+    buf_addf(&cookie, "%s=%s; SameSite=Strict; Path=/%s", XSRF_COOKIE, value,
+             secure ? "; Secure" : "");
+    req_header_add(r, "Set-Cookie", buf_z(&cookie));
+    buf_release(&cookie);
+}
+
+static void set_xsrf_of(struct req *r, struct str token, bool secure)
+{
+    char page[LOGIN_TOKEN_HEX + 1];
+    pages_token(token, page);
+    set_xsrf(r, page, secure);
+}
+
+/* It becomes part of a page. */
+static bool is_hex(struct str s)
+{
+    size_t n = 0;
+    while (n < s.n && strchr("0123456789abcdef", s.p[n]) && s.p[n])
+        n++;
+    return n == s.n;
+}
+
+void access_form_token(struct req *r, char out[LOGIN_TOKEN_HEX + 1])
+{
+    struct cookie_walk w = {.h = req_head(r), .wanted = XSRF_COOKIE};
+    struct str value = cookies_next(&w);
+    memset(out, 0, LOGIN_TOKEN_HEX + 1);
+    if (value.n == LOGIN_TOKEN_HEX && is_hex(value)) {
+        memcpy(out, value.p, value.n);
+        return;
+    }
+    random_hex(out, LOGIN_TOKEN_HEX);
+    set_xsrf(r, out, req_is_secure(r));
+}
+
+bool access_is_own_form(const struct access *a, const struct req *r, struct str given)
+{
+    struct cookie_walk w = {.h = req_head(r), .wanted = XSRF_COOKIE};
+    struct str value;
+    bool same = false;
+    while ((value = cookies_next(&w)).p)
+        same |= value.n == LOGIN_TOKEN_HEX && given.n == value.n &&
+                hash_equal(value.p, given.p, given.n);
+    return same && access_from_here(a, r);
+}
+
 void access_log_in(struct access *a, struct req *r, const char *cookie)
 {
     char token[LOGIN_TOKEN_HEX + 1];
@@ -211,7 +262,21 @@ void access_log_in(struct access *a, struct req *r, const char *cookie)
     req_by(r)->login = 0; /* its answer is still to be sent if that login makes room */
     grants_add(&a->grants, &one, token);
     set_cookie(a, r, cookie, token, (int)(a->login_ms / 1000), one.secure);
+    if (strcmp(cookie, LOGIN_COOKIE_JUPYTER) == 0)
+        set_xsrf_of(r, str_n(token, LOGIN_TOKEN_HEX), one.secure);
     memset(token, 0, sizeof(token));
+}
+
+void access_enter_page(struct access *a, struct req *r, const char *parameter)
+{
+    struct buf key = BUF_INIT(LIMIT_API_KEY_MAX);
+    struct str token;
+    const struct grant *one = pages_login(a, r, LOGIN_COOKIE_JUPYTER, &token);
+    if (req_query(r, parameter, &key) > 0 && req_key(r)[0] && !req_by(r)->login)
+        access_log_in(a, r, LOGIN_COOKIE_JUPYTER);
+    else if (one)
+        set_xsrf_of(r, token, one->secure);
+    buf_release(&key);
 }
 
 void access_log_out(struct access *a, struct req *r, const char *cookie)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The SHA-256 of a content, which is its name in the store. It is computed by the
- * processor's own instructions where it has them, which is four to eight times as fast as
- * the library; every byte of a tree goes through it.
+ * The SHA-256 of a content, which is its name in the store; every byte of a tree goes
+ * through it.
  */
 #ifndef OD_CHECKPOINT_SUM_H
 #define OD_CHECKPOINT_SUM_H
@@ -22,7 +21,5 @@ static inline bool sum_eq(const struct content_sum *a, const struct content_sum 
 }
 /* From 64 hex digits. Returns 0, or -1 if they are not. */
 int sum_parse(struct str hex, struct content_sum *out);
-/* The same by the library alone, for tests. */
-void sum_of_slowly(struct str bytes, struct content_sum *out);
 
 #endif

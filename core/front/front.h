@@ -55,6 +55,9 @@ struct front {
      * command line into options of od serve. A row without a name ends the list; NULL:
      * none. */
     const struct program *programs;
+    /* What od serve prints about each of its own listeners: "AVAILABLE is available at
+     * http://ADDRESS", for which callers of these programs wait. NULL: nothing. */
+    const char *available;
     /* Its routes are also served at --listen ADDRESS, together with those of the other
      * native front-ends: no two of these may be the same. */
     bool native;

@@ -53,12 +53,12 @@ const char *kernel_process(const struct kernel *k) { return k->host.process_name
 
 static const char *what_host(struct str line)
 {
-    static const char *const words[] = {"starting", "ready", "failed", "gap"};
+    static const char *const words[] = {"starting", "ready", "failed", "gap", "dead"};
     struct str word = str_sub(line, sizeof("{\"host\":\"") - 1, line.n);
     word = str_cut(&word, '"');
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (str_eq(word, str_of(words[i])))
-            return words[i];
+            return i == 4 ? "ended" : words[i];
     }
     return NULL;
 }

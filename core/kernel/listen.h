@@ -25,8 +25,9 @@ struct kernel_ears {
     /* Is a message wanted of which this is the beginning? Only asked for long ones. */
     bool (*wanted)(struct kernel_listener *l, struct str head);
     /*
-     * starting, ready, failed; dead: it is not started again; gap: messages were lost;
-     * long: one had more than LIMIT_JUPYTER_OUT bytes; closed: the last call.
+     * starting, ready, failed; ended: its process ended, and nobody asked for that; dead:
+     * it is not started again; gap: messages were lost; long: one had more than
+     * LIMIT_JUPYTER_OUT bytes; closed: the last call.
      */
     void (*host)(struct kernel_listener *l, const char *what);
     /* Called after each piece of output. */

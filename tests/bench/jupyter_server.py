@@ -5,6 +5,7 @@ number: first the cells, in turn, each on a WebSocket that is kept; then starts.
   ours theirs              ms of 1+1 by the channels, to its reply and idle, the median
   ours_start theirs_start  ms from exec to the result of the first cell
   ours_save theirs_save    ms of PUT of a notebook
+  ours_out theirs_out      ms of a cell with 100 MB of output, to its reply and idle
   ours_kib theirs_kib      memory of the server, without its kernels"""
 import contextlib
 import json
@@ -23,7 +24,8 @@ import uuid
 import websocket
 
 OD = sys.argv[1]
-ROUNDS, STARTS = 200, 3
+ROUNDS, STARTS, OUTPUTS = 200, 3, 3
+OUTPUT = 100_000_000
 TOKEN = "the-token-of-the-bench"
 
 
@@ -36,7 +38,9 @@ class Server:
         words = [OD, "serve", "--log", "error", "--listen", f"jupyter@127.0.0.1:{self.port}", "--jupyter-token", TOKEN,
                  "--working-dir", self.dir] if ours else [
                      sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
-                     f"--ServerApp.port={self.port}", f"--ServerApp.token={TOKEN}", f"--ServerApp.root_dir={self.dir}"]
+                     f"--ServerApp.port={self.port}", f"--ServerApp.token={TOKEN}", f"--ServerApp.root_dir={self.dir}",
+                     # It drops what is above its limits.
+                     "--ServerApp.iopub_data_rate_limit=1e15", "--ServerApp.iopub_msg_rate_limit=1e15"]
         env = {**os.environ, "HOME": self.dir, "XDG_RUNTIME_DIR": self.dir, "OD_STATE_DIR": self.dir + "/.state",
                "OD_SOCKET": self.dir + "/.sock", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
         self.process = subprocess.Popen(words, env=env, stdin=-3, stdout=-3, stderr=-3)
@@ -57,7 +61,7 @@ class Server:
                 time.sleep(0.002)
         kernel = self.ask("POST", "/api/kernels", {"name": "python3"})["id"]
         self.socket = websocket.create_connection(
-            f"ws://127.0.0.1:{self.port}/api/kernels/{kernel}/channels?token={TOKEN}", timeout=60)
+            f"ws://127.0.0.1:{self.port}/api/kernels/{kernel}/channels?token={TOKEN}", timeout=60, skip_utf8_validation=True)
 
     def cell(self, code="1+1"):
         asked = uuid.uuid4().hex
@@ -66,11 +70,18 @@ class Server:
             "header": {"msg_id": asked, "msg_type": "execute_request", "session": "bench", "username": "", "version": "5.3"},
             "content": {"code": code, "silent": False, "store_history": True, "user_expressions": {},
                         "allow_stdin": False}}))
-        left = {"execute_reply", "idle"}
+        left, got = {"execute_reply", "idle"}, 0
         while left:
             m = json.loads(self.socket.recv())
             if m["parent_header"].get("msg_id") == asked:
                 left -= {m["msg_type"], m["content"].get("execution_state")}
+                got += len(m["content"].get("text", ""))
+        return got
+
+    def output(self):
+        got = self.cell(f"for _ in range(100): print('x' * {OUTPUT // 100 - 1}, flush=True)")
+        if got != OUTPUT:
+            raise SystemExit(f"{got} of {OUTPUT} bytes arrived")
 
     def kib(self):
         """Of the server's own processes: of ours the keeper and the worker."""
@@ -111,6 +122,10 @@ def main():
             print(name + verb, f"{statistics.median(times[name]):.3f}", flush=True)
     for name, one in both.items():
         print(name + "_kib", one.kib(), flush=True)
+    for _ in range(OUTPUTS):
+        for name, one in both.items():
+            print(name + "_out", f"{took(one.output):.1f}", flush=True)
+    for one in both.values():
         one.end()
 
     def start(ours):

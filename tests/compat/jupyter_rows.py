@@ -4,6 +4,7 @@ or gateway, and what the rules of the channels are: core/front/jupyter/README.md
 import concurrent.futures
 import json
 import os
+import shutil
 import socket
 import struct
 import subprocess
@@ -484,6 +485,65 @@ def _(case):
     again.close()
 
 
+# --- kernels of other languages
+
+OTHERS = {
+    # kernelspec: (a cell, its text, assigns 5 to a name, the name, what runs without an end, what ends the process)
+    "ir": ("cat('seen')", "seen", "five <- 5", "five", "repeat Sys.sleep(.01)", "tools::pskill(Sys.getpid(), 9)"),
+    "octave": ("printf('seen')", "seen", "five = 5;", "five", "while true; pause(.01); end", "kill(getppid(), 9)"),
+    "deno": ("console.log('seen')", "seen\n", "const five = 5", "five", "while (true) {}", "Deno.kill(Deno.pid, 'SIGKILL')"),
+}
+
+
+def shown(messages):
+    return text(messages) + "".join(m["content"]["data"].get("text/plain", "") for m in messages if "data" in m["content"])
+
+
+def drives(case, name):
+    """Starts, executes, interrupts, restarts, dies, by the channels."""
+    cell, said, assigns, variable, endless, ends = OTHERS[name]
+    kernel = start(case, name=name)
+    channels = Channels(case, kernel, v1=True)
+    has(shown(channels.run(cell)), said)
+    channels.run(assigns)
+    has(shown(channels.run(variable)), "5")
+    asked = channels.send("shell", "execute_request", {"code": endless, "silent": False})
+    channels.until(lambda m: m["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == asked)
+    same(case.http.post(f"/api/kernels/{kernel}/interrupt").status_code, 204)
+    channels.answers(asked)
+    has(shown(channels.run(cell)), said)
+    same(case.http.post(f"/api/kernels/{kernel}/restart").status_code, 200)
+    lacks(shown([m for m in channels.run(variable) if m["msg_type"] != "error"]), "5")
+    asked = channels.send("shell", "execute_request", {"code": ends, "silent": False})
+    channels.until(lambda m: m["msg_type"] == "status" and m["content"]["execution_state"] == "restarting")
+    wait_for(lambda: case.http.get("/api/kernels/" + kernel).json()["execution_state"] == "idle", "it is started again")
+    has(shown(channels.run(cell)), said)
+    same(case.http.delete("/api/kernels/" + kernel).status_code, 204)
+    channels.until(lambda m: m["msg_type"] == "status" and m["content"]["execution_state"] == "dead")
+    channels.close()
+
+
+@row("R's kernel: starts, executes, is interrupted, restarts, dies", needs=("R",))
+def _(case):
+    drives(case, "ir")
+
+
+@row("Octave's kernel: starts, executes, is interrupted, restarts, dies", needs=("octave",))
+def _(case):
+    drives(case, "octave")
+
+
+@row("Deno's kernel: starts, executes, is interrupted, restarts, dies", needs=("deno",))
+def _(case):
+    deno = shutil.which("deno")
+    folder = os.path.join(case.server.home, ".local", "share", "jupyter", "kernels", "deno")
+    os.makedirs(folder)
+    with open(folder + "/kernel.json", "w", encoding="ascii") as file:
+        json.dump({"argv": [deno, "jupyter", "--kernel", "--conn", "{connection_file}"], "display_name": "Deno",
+                   "language": "typescript", "env": {"DENO_DIR": case.path("deno-cache"), "NO_COLOR": "1"}}, file)
+    drives(case, "deno")
+
+
 # --- the programs
 
 def plain_env(case):
@@ -501,11 +561,51 @@ def program(case, name, *words, **env):
     done = subprocess.Popen([link, *words], env={**plain_env(case), **env}, cwd=case.dir, stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     said = ""
-    while "listening on" not in said:
+    while " is available at http://" not in said:
         line = done.stdout.readline()
         holds(line, said)
         said += line
     return said.partition("jupyter@")[2].split(";")[0].split(",")[0].replace("0.0.0.0", "127.0.0.1"), done, said
+
+
+@row("the gateway, as AutoGen's local server starts it: it waits for a line on standard error, which ends with the port")
+def _(case):
+    link = case.path("jupyter")
+    os.symlink(OD, link)
+    words = [link, "kernelgateway", "--KernelGatewayApp.ip", "127.0.0.1", "--KernelGatewayApp.auth_token", "secret-of-rows",
+             "--JupyterApp.answer_yes", "true", "--JupyterApp.log_file", "gateway.log", "--JupyterApp.log_level", "INFO",
+             "--JupyterWebsocketPersonality.list_kernels", "true", "--KernelGatewayApp.port", "0", "--KernelGatewayApp.port_retries", "0"]
+    process = subprocess.Popen(words, env={**plain_env(case), "JUPYTER_TOKEN": ""}, cwd=case.dir, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line, said = " ", ""
+        while "is available at" not in line:
+            line = process.stderr.readline()
+            said += line
+            holds(line and "ERROR:" not in line, said)
+        port = int(line.split(":")[-1])
+        url, head = f"http://127.0.0.1:{port}", {"Authorization": "token secret-of-rows"}
+        kernel = httpx.post(url + "/api/kernels", headers=head, json={}, timeout=LIMIT).json()["id"]
+        channels = websocket.create_connection(f"ws://127.0.0.1:{port}/api/kernels/{kernel}/channels", header=head, timeout=LIMIT)
+        channels.close()
+        same(httpx.get(url + "/api/kernels", timeout=LIMIT).status_code, 403)
+    finally:
+        process.terminate()
+        process.communicate(timeout=LIMIT)
+
+
+@row("a folder with more entries than are listed is refused by name, and its files are there")
+def _(case):
+    os.mkdir(case.path("many"))
+    for n in range(100001):
+        os.mknod(case.path("many", str(n)))
+    os.mknod(case.path("few"))
+    answer = case.http.get("/api/contents/many")
+    same((answer.status_code, answer.json()["message"]), (413, "many has more than 100000 entries"))
+    same(case.http.get("/api/contents/many?content=0").status_code, 200)
+    same(case.http.get("/api/contents/many/99999?content=0").json()["size"], 0)
+    os.unlink(case.path("many", "0"))
+    same(len(case.http.get("/api/contents/many").json()["content"]), 100000)
 
 
 @row("the programs, as AutoGen, smolagents and people start them")

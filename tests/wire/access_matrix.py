@@ -170,11 +170,18 @@ def attempts(box, at, route, full):
         yield "login that has ended", list(box.ended.items()), ""
         cookie = box.ended["Cookie"].partition("=")[2]
         yield "the same at apps", [("Cookie", f"od_preview={cookie}; od_app={cookie}")], ""
+        yield "the same at Jupyter", [("Cookie", f"od_jupyter={cookie}; _xsrf={page_of(cookie)}"),
+                                      ("X-XSRFToken", page_of(cookie))], f"&_xsrf={page_of(cookie)}"
     if full:  # a right key where none is looked for
         looked = [p["name"] for p in route["proofs"] if p["place"] == "query"]
         yield "key in other places", [("Proxy-Authorization", "Bearer " + KEY), ("X-Key", KEY),
                                       ("Cookie", f"{HEADER}={KEY}; od_ui={KEY}; od_preview={KEY}")], \
             "".join(f"&{name}={KEY}" for name in ("api_key", "key", "token") if name not in looked)
+
+
+def page_of(cookie):
+    """The page token of a cookie's token (access/pages.c)."""
+    return hashlib.sha256(b"od page " + cookie.encode()).hexdigest()
 
 
 AROUND = {"plain": [], "page": [("Origin", "http://evil.example"), ("Sec-Fetch-Site", "cross-site")],

@@ -604,6 +604,194 @@ def _(s):
     same(Wire(s.at[""], "/terminal/one", {**head, HEADER: KEY}).status, 101)
 
 
+# --- browsers at Jupyter's listeners
+
+
+TOKEN = "the-token-of-jupyter-0123456789"
+
+
+class Browser:
+    """Cookies as a browser has them, at one jupyter@ listener."""
+
+    def __init__(self, s, at="jupyter@", base=""):
+        self.url, self.base, self.http = s.at[at], base, httpx.Client(timeout=LIMIT, follow_redirects=False)
+
+    def ask(self, method, path, **more):
+        return self.http.request(method, self.url + self.base + path, **more)
+
+    def log_in(self, token=TOKEN, **more):
+        self.ask("GET", "/login")
+        return self.ask("POST", "/login", data={"_xsrf": self.http.cookies["_xsrf"], "password": token, **more})
+
+    def hold(self, cookies):
+        self.http.cookies = httpx.Cookies(cookies)
+
+    def xsrf(self):
+        return {"X-XSRFToken": self.http.cookies["_xsrf"]}
+
+    def makes(self, headers=None, query=""):
+        """Tries to make a folder: the status, and how many are there."""
+        status = self.ask("POST", "/api/contents" + query, json={"type": "directory"}, headers=headers or {}).status_code
+        return status, len(httpx.get(self.url + self.base + "/api/contents", headers={"Authorization": "token " + TOKEN},
+                                     timeout=LIMIT).json()["content"])
+
+    def socket(self, kernel, **more):
+        cookie = "; ".join(f"{name}={value}" for name, value in self.http.cookies.items())
+        head = {**WS, "Host": self.url.removeprefix("http://"), "Cookie": cookie, **more}
+        return Wire(self.url, f"{self.base}/api/kernels/{kernel}/channels", head)
+
+
+JUPYTER = {"listen": ("jupyter@", ""), "words": ("--jupyter-token", TOKEN, "--ui")}
+
+
+@row("jupyter: nothing without a token; people are sent to the form", **JUPYTER)
+def _(s):
+    b = Browser(s)
+    for path in ("/", "/lab", "/lab/tree/x", "/api/kernels", "/api/contents", "/files/x", "/lab/api/settings", "/lab/static/main.js",
+                 "/logout", "/api/terminals"):
+        same(b.ask("GET", path).status_code, 403, path)
+        answer = b.ask("GET", path, headers={"Accept": "text/html"})
+        same((answer.status_code, answer.headers["location"]), (302, "/login?next=" + path), path)
+    same(b.makes(), (403, 0))
+    same(b.http.cookies.get("od_jupyter"), None)
+    same(b.ask("GET", "/login").status_code, 200)
+    same(set(b.http.cookies), {"_xsrf"})
+    same(b.makes(b.xsrf()), (403, 0), "the cookie of the form is no proof")
+    for name in ("od_jupyter", "od_ui", "username-127-0-0-1"):
+        b.http.cookies.set(name, "x" * 64)
+        same(b.ask("GET", "/api/kernels").status_code, 403)
+    for token in ("", "wrong", TOKEN[:-1], KEY):
+        answer = b.log_in(token)
+        holds(answer.status_code in (401, 429), answer)
+        same("od_jupyter" in (answer.headers.get("set-cookie") or ""), False)
+
+
+@row("jupyter: the form, the cookie, and _xsrf for what changes something", **JUPYTER)
+def _(s):
+    b = Browser(s)
+    answer = b.log_in()
+    same((answer.status_code, answer.headers["location"]), (302, "/"))
+    cookies = answer.headers.get_list("set-cookie")
+    has(next(c for c in cookies if c.startswith("od_jupyter=")), "HttpOnly", "SameSite=Strict")
+    same("HttpOnly" in next(c for c in cookies if c.startswith("_xsrf=")), False, "scripts read it")
+    same(b.ask("GET", "/api/kernels").json(), [])
+    token = b.http.cookies["_xsrf"]
+    same(b.makes(), (403, 0))
+    for wrong in ("", "x", "0" * 64, b.http.cookies["od_jupyter"]):
+        same(b.makes({"X-XSRFToken": wrong}), (403, 0), wrong)
+        same(b.makes(None, "?_xsrf=" + wrong), (403, 0), wrong)
+    same(b.makes(b.xsrf()), (201, 1))
+    same(b.makes(None, "?_xsrf=" + token), (201, 2))
+    for more in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:1"}, {"Origin": b.url, "Sec-Fetch-Site": "cross-site"},
+                 {"Sec-Fetch-Site": "same-site"}):
+        same(b.makes({**b.xsrf(), **more}), (403, 2), more)
+        same(b.ask("GET", "/api/kernels", headers=more).status_code, 403, more)
+    same(b.makes({**b.xsrf(), "Origin": b.url, "Sec-Fetch-Site": "same-origin"}), (201, 3))
+    same(b.ask("POST", "/api/contents", json={}, headers=[("X-XSRFToken", token), ("X-XSRFToken", token)]).status_code, 400)
+    other = Browser(s)
+    other.log_in()
+    same(b.makes(other.xsrf()), (403, 3), "that of another login")
+
+
+@row("jupyter: a login form of another page, and where a login leads", **JUPYTER)
+def _(s):
+    b = Browser(s)
+    for more in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        b.ask("GET", "/login")
+        answer = b.ask("POST", "/login", data={"_xsrf": b.http.cookies["_xsrf"], "password": TOKEN}, headers=more)
+        same((answer.status_code, "od_jupyter" in b.http.cookies), (403, False))
+    for data in ({"password": TOKEN}, {"password": TOKEN, "_xsrf": "0" * 64}, {"password": TOKEN, "_xsrf": ""}):
+        same((b.ask("POST", "/login", data=data).status_code, "od_jupyter" in b.http.cookies), (403, False), data)
+    for wanted, led in (("/lab/tree/a%2520b", "/lab/tree/a%20b"), ("//evil.example/", "/"), ("https://evil.example/", "/"), ("%2F%2Fevil.example", "/"),
+                        ("/%5Cevil.example", "/"), ("/a%0d%0aX: y", "/"), ("", "/")):
+        b.ask("GET", "/login")
+        answer = b.ask("POST", "/login?next=" + wanted, data={"_xsrf": b.http.cookies["_xsrf"], "password": TOKEN})
+        same((answer.status_code, answer.headers["location"]), (302, led), wanted)
+
+
+@row("jupyter: the token in a page's address sets the cookie; in that of the API it does not", **JUPYTER)
+def _(s):
+    b = Browser(s)
+    same((b.ask("GET", "/?token=wrong").status_code, dict(b.http.cookies)), (403, {}))
+    same((b.ask("GET", "/api/kernels?token=" + TOKEN).status_code, dict(b.http.cookies)), (200, {}))
+    same(b.ask("GET", "/login?token=" + TOKEN).headers["location"], "/?token=" + TOKEN)
+    same(dict(b.http.cookies), {})
+    b.ask("GET", "/?token=" + TOKEN)
+    same(set(b.http.cookies), {"od_jupyter", "_xsrf"})
+    same(b.makes(b.xsrf()), (201, 1))
+    held = b.http.cookies["_xsrf"]
+    b.http.cookies.set("_xsrf", "of-another-server", domain="127.0.0.1")
+    b.ask("GET", "/")
+    same(held in [c.value for c in b.http.cookies.jar], True, "a page sets it again")
+
+
+@row("jupyter: a base URL", listen=("jupyter@",), words=("--jupyter-token", TOKEN, "--jupyter-base-url", "/user/me/"))
+def _(s):
+    b = Browser(s, base="/user/me")
+    same(b.ask("GET", "/lab", headers={"Accept": "text/html"}).headers["location"], "/user/me/login?next=/user/me/lab")
+    b.ask("GET", "/login")
+    answer = b.ask("POST", "/login?next=/user/me/lab", data={"_xsrf": b.http.cookies["_xsrf"], "password": TOKEN})
+    same((answer.status_code, answer.headers["location"]), (302, "/user/me/lab"))
+    same(b.makes(b.xsrf()), (201, 1))
+
+
+@row("jupyter: WebSockets by the cookie, from our own page only; they end with the login", **JUPYTER)
+def _(s):
+    b, away = Browser(s), Browser(s)
+    b.log_in()
+    kernel = b.ask("POST", "/api/kernels", json={"name": "od-python3"}, headers=b.xsrf()).json()["id"]
+    same(away.socket(kernel, Origin=b.url).status, 403)
+    for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
+        same(b.socket(kernel, Origin=origin).status, 403, origin)
+    wire = b.socket(kernel, Origin=b.url)
+    same(wire.status, 101)
+    same(b.ask("GET", "/logout").headers["location"], "/login")
+    holds(wire.ends())
+    same(b.socket(kernel, Origin=b.url).status, 403)
+
+
+@row("jupyter: an ended login: by logout, by its key, by its time", listen=("jupyter@", ""), key=KEY,
+     words=("--jupyter-token", TOKEN, "--login-time", SOON))
+def _(s):
+    b = Browser(s)
+    b.log_in()
+    held = dict(b.http.cookies)
+    b.ask("GET", "/logout")
+    b.hold(held)
+    same((b.ask("GET", "/api/kernels").status_code, b.makes(b.xsrf())), (403, (403, 0)), "logged out")
+    for key in (s.add("mine"), TOKEN):
+        late = Browser(s)
+        same(late.log_in(key).status_code, 302)
+        held = dict(late.http.cookies)
+        late.hold(held)  # a browser would drop them in time
+        if key == TOKEN:
+            wait_for(lambda late=late: late.ask("GET", "/api/kernels").status_code == 403, "its time is over")
+        else:
+            s.manage("--key-remove", "mine")
+        same((late.ask("GET", "/api/kernels").status_code, late.makes({"X-XSRFToken": held["_xsrf"]})), (403, (403, 0)))
+
+
+@row("jupyter: another listener's cookie does not count, nor does ours there",
+     listen=("jupyter@", "", "preview@"), key=KEY, words=("--ui", "--jupyter-token", TOKEN, "--listen", "jupyter@localhost:0"))
+def _(s):
+    b = Browser(s)
+    b.log_in()
+    ours, page = b.http.cookies["od_jupyter"], b.http.cookies["_xsrf"]
+    ui = log_in(s, KEY)
+    preview = httpx.post(s.at["preview@"] + "/login", data={"key": KEY}).cookies["od_preview"]
+    addresses = json.loads(s.manage("--status", "--json"))["servers"][0]["addresses"]
+    second = next(a for a in addresses if "jupyter@" in a and b.url.removeprefix("http://") not in a)
+    second = "http://127.0.0.1:" + second.rpartition(":")[2]
+    for url, cookie in ((b.url, ui["Cookie"].partition("=")[2]), (b.url, preview), (second, ours)):
+        token = hashlib.sha256(b"od page " + cookie.encode()).hexdigest()
+        fields = {"Cookie": f"od_jupyter={cookie}; od_ui={cookie}; od_preview={cookie}; _xsrf={token}", "X-XSRFToken": token, "X-OD-Page": token}
+        same(httpx.get(url + "/api/kernels", headers=fields).status_code, 403, (url, cookie))
+        same(httpx.post(url + "/api/contents", headers=fields, json={}).status_code, 403)
+    fields = {"Cookie": f"od_ui={ours}; od_preview={ours}; od_jupyter={ours}", "X-OD-Page": page, "X-XSRFToken": page}
+    same((may(s, fields), httpx.get(s.at["preview@"] + "/", headers=fields).status_code), (401, 401))
+    same(b.makes(b.xsrf())[0], 201)
+
+
 def main():
     tap, like = Tap(), sys.argv[1] if len(sys.argv) > 1 else ""
     with open(T + "/key-file", "w", encoding="ascii") as file:

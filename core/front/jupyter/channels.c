@@ -38,7 +38,8 @@ struct nb_peer {
     struct buf session;     /* of its last message */
     struct nb_place *place; /* borrowed; NULL: it gave no session_id */
     struct buf late;        /* owned: lines that are sent before others */
-    bool v1, begun;
+    bool v1;
+    bool begun, ended; /* the kernel, which ended by itself */
 };
 
 /* An execute_request, until its action ends. */
@@ -205,9 +206,12 @@ static void on_host(struct kernel_listener *l, const char *what)
     struct str none = {NULL, 0};
     if (strcmp(what, "ready") == 0) {
         p->begun = true;
+    } else if (strcmp(what, "ended") == 0) {
+        p->ended = p->begun;
     } else if (strcmp(what, "starting") == 0) {
-        if (p->begun)
+        if (p->ended) /* of a restart that was asked for, Jupyter says nothing */
             say_status(p, none, "restarting");
+        p->ended = false;
     } else if (strcmp(what, "gap") == 0 || strcmp(what, "long") == 0) {
         struct json *j = json_object();
         json_put_z(j, "name", "stderr");

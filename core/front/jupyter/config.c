@@ -37,19 +37,20 @@ static void merge(struct json *to, const struct json *from)
     }
 }
 
-static void change(struct req *r, bool all)
+void nb_change_config(struct req *r, const char *name, bool all)
 {
     struct jupyter *f = req_arg(r);
     struct json *q = nb_body(r), *next = q ? json_copy(f->config) : NULL;
-    const char *name = req_param(r, "section").p;
     struct buf text = BUF_INIT(CONFIG_MAX);
     if (!q)
         return;
     if (all)
         json_free(json_take(next, name));
-    if (!json_has(next, name))
-        json_put(next, name, json_object());
-    merge(json_get(next, name), q);
+    if (!str_eq(req_method(r), STR("DELETE"))) {
+        if (!json_has(next, name))
+            json_put(next, name, json_object());
+        merge(json_get(next, name), q);
+    }
     json_free(q);
     if (json_print(&text, next) < 0) {
         nb_failf(r, 413, "All sections have %d KiB at most", CONFIG_MAX >> 10);
@@ -66,8 +67,15 @@ static void change(struct req *r, bool all)
     buf_release(&text);
 }
 
-void nb_patch_config(struct req *r) { change(r, false); }
-void nb_put_config(struct req *r) { change(r, true); }
+void nb_patch_config(struct req *r)
+{
+    nb_change_config(r, req_param(r, "section").p, false);
+}
+
+void nb_put_config(struct req *r)
+{
+    nb_change_config(r, req_param(r, "section").p, true);
+}
 
 /* ---- events ---- */
 

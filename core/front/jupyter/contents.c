@@ -96,15 +96,20 @@ static void on_gone(struct req *r, void *owner)
 
 /* ---- the answer ---- */
 
+void nb_put_path(struct buf *out, struct str path)
+{
+    for (size_t i = 0; i < path.n; i++) {
+        unsigned char c = (unsigned char)path.p[i];
+        buf_addf(out, isalnum(c) || (c && strchr("-_.~/", c)) ? "%c" : "%%%02X", c);
+    }
+}
+
 static void put_location(struct req *r, const char *api, const char *more)
 {
     const struct jupyter *f = req_arg(r);
     struct buf b = BUF_INIT(4 * PATH_MAX);
     buf_addf(&b, "%s/api/contents/", f->base);
-    for (const char *c = api; *c; c++) {
-        bool plain = isalnum((unsigned char)*c) || strchr("-_.~/", *c);
-        buf_addf(&b, plain ? "%c" : "%%%02X", plain ? *c : (unsigned char)*c);
-    }
+    nb_put_path(&b, str_of(api));
     buf_addz(&b, more);
     req_header_add(r, "Location", buf_z(&b));
     buf_release(&b);
@@ -125,7 +130,9 @@ static void begin_answer(struct nb_work *w)
         put_location(w->r, w->ask.verb == NB_CHECKED ? w->ask.path : path.p,
                      w->ask.verb == NB_CHECKED ? "/checkpoints/checkpoint" : "");
     w->sends = true;
-    req_begin(w->r, status, "application/json", -1);
+    req_begin(w->r, status,
+              w->ask.verb == NB_PAGE ? "text/html; charset=utf-8" : "application/json",
+              -1);
 }
 
 /* Looks at what there is now, for the answer. */
@@ -461,6 +468,19 @@ static void refuse_early(struct req *r, struct nb_work *w, const struct err *e)
     free(w);
 }
 
+static void start(struct nb_work *w)
+{
+    struct list *all = &w->f->works;
+    engine_touch(w->f->en);
+    req_own(w->r, w, on_gone);
+    req_on_room(w->r, on_answer_room);
+    bool waits = w->change && !list_empty(all);
+    if (w->change)
+        list_add_tail(all, &w->node);
+    if (!waits)
+        begin(w);
+}
+
 void nb_contents(struct req *r)
 {
     struct jupyter *f = req_arg(r);
@@ -491,14 +511,20 @@ void nb_contents(struct req *r)
         return;
     }
     w->change = verb != NB_GET && verb != NB_CHECKS;
-    engine_touch(f->en);
-    req_own(r, w, on_gone);
-    req_on_room(r, on_answer_room);
-    bool waits = w->change && !list_empty(&f->works);
-    if (w->change)
-        list_add_tail(&f->works, &w->node);
-    if (!waits)
-        begin(w);
+    start(w);
+}
+
+void nb_ask_helper(struct req *r, const struct nb_ask *ask)
+{
+    struct jupyter *f = req_arg(r);
+    struct nb_work *w = xnew(struct nb_work);
+    struct err e = ERR_INIT;
+    *w = (struct nb_work){.f = f, .r = r, .ask = *ask};
+    list_init(&w->node);
+    if (nb_place(f, &w->place, &e) < 0)
+        refuse_early(r, w, &e);
+    else
+        start(w);
 }
 
 /* ---- /files ---- */
@@ -546,15 +572,15 @@ static void attach(struct req *r, const char *path)
     buf_release(&b);
 }
 
-void nb_files(struct req *r)
+void nb_send_file(struct req *r, const char *root, struct str path, const char *source)
 {
     static const struct transfer_words words = {.fail = on_no_file, .head = on_file};
     struct jupyter *f = req_arg(r);
     struct sandbox_place place;
     struct err e = ERR_INIT;
-    char api[PATH_MAX], download[8];
+    char api[PATH_MAX];
     bool hidden;
-    if (nb_path(req_param(r, "*"), api, &hidden) < 0 || hidden) {
+    if (nb_path(path, api, &hidden) < 0 || hidden) {
         nb_fail(r, 404, "Not Found");
         return;
     }
@@ -562,9 +588,7 @@ void nb_files(struct req *r)
         nb_fail(r, err_words(e.code)->http, e.text);
         return;
     }
-    query_of(r, "download", download, sizeof(download));
-    if (download[0] || str_ends(str_of(api), STR(".ipynb")))
-        attach(r, api);
+    snprintf(place.cwd, sizeof(place.cwd), "%s", root);
     struct json *args = json_object();
     transfer_path(args, "path", str_of(api[0] ? api : "."));
     json_put_bool(args, "head", str_eq(req_method(r), STR("HEAD")));
@@ -574,7 +598,17 @@ void nb_files(struct req *r)
                                             .args = args,
                                             .place = &place,
                                             .type = media_type(api),
-                                            .source = ACTION_SOURCE_JUPYTER,
+                                            .source = source,
                                             .words = &words});
     json_free(args);
+}
+
+void nb_files(struct req *r)
+{
+    struct str path = req_param(r, "*");
+    char download[8];
+    query_of(r, "download", download, sizeof(download));
+    if (download[0] || str_ends(path, STR(".ipynb")))
+        attach(r, path.p);
+    nb_send_file(r, nb_root(req_arg(r)), path, ACTION_SOURCE_JUPYTER);
 }

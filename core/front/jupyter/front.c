@@ -5,13 +5,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "access/access.h"
 #include "engine/engine.h"
+#include "front/fronts.h"
 #include "keeper/hold.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The version of jupyter_server whose API this is. */
 #define SERVER_VERSION "2.14.0"
@@ -37,6 +40,13 @@ static int check_root(struct str value, struct err *e)
 {
     (void)e;
     return value.n > 0 && value.n < 4000 && value.p[0] == '/' ? 0 : -1;
+}
+
+static int check_app(struct str value, struct err *e)
+{
+    char page[4200];
+    snprintf(page, sizeof(page), "%.*s/static/index.html", STR_ARG(value));
+    return check_root(value, e) < 0 ? -1 : access(page, F_OK);
 }
 
 static const struct option_row rows[] = {
@@ -65,6 +75,14 @@ static const struct option_row rows[] = {
      .check = check_root,
      .about = "the folder of contents and terminals at the listeners jupyter@ADDRESS; "
               "without it the directory of new sessions"},
+    {.name = "jupyter-app",
+     .type = OPTION_TEXT,
+     .value = "DIR",
+     .env = "OD_JUPYTER_APP",
+     .member = "app",
+     .takes = "the path of a folder with static/index.html, as share/jupyter/lab",
+     .check = check_app,
+     .about = "serve this JupyterLab at /lab of the listeners jupyter@ADDRESS"},
     {.name = NULL},
 };
 static const struct option_table options_jupyter = {
@@ -76,12 +94,26 @@ static const struct proof proofs[] = {
     {.place = PROOF_BEARER, .name = "Authorization", .scheme = "token "},
     {.place = PROOF_BEARER, .name = "Authorization"},
     {.place = PROOF_QUERY, .name = "token", .empty_is_none = true},
+    {.place = PROOF_COOKIE,
+     .name = LOGIN_COOKIE_JUPYTER,
+     .kind = PROOF_LOGIN,
+     .reads = true},
+    {.place = PROOF_FIELD,
+     .name = "X-XSRFToken",
+     .kind = PROOF_TOKEN,
+     .cookie = LOGIN_COOKIE_JUPYTER},
+    {.place = PROOF_QUERY,
+     .name = "_xsrf",
+     .kind = PROOF_TOKEN,
+     .cookie = LOGIN_COOKIE_JUPYTER},
+    {.place = PROOF_BODY, .name = "password", .on = ROUTE_LOGIN},
     {.place = PROOF_END}};
-static const struct door door = {.proofs = proofs,
-                                 .missing_text = "Forbidden: send the token as "
-                                                 "\"Authorization: token TOKEN\" or as "
-                                                 "?token=TOKEN",
-                                 .wrong_text = "Forbidden: the token is wrong"};
+const struct door nb_door = {.proofs = proofs,
+                             .missing_text = "Forbidden: send the token as "
+                                             "\"Authorization: token TOKEN\" or as "
+                                             "?token=TOKEN, or the cookie of a login "
+                                             "with X-XSRFToken",
+                             .wrong_text = "Forbidden: the token is wrong"};
 
 /* ---- answers ---- */
 
@@ -188,18 +220,21 @@ static void get_me(struct req *r)
     nb_json(r, 200, j);
 }
 
-static void not_here(struct req *r)
-{
-    nb_fail(
-        r, 501,
-        "od serves kernels, kernelspecs, sessions, contents and terminals here. It has "
-        "no config or events of Jupyter");
-}
+/* Exporters are nbconvert's, which is not here. */
+static void get_exporters(struct req *r) { req_answer(r, 200, JSON_TYPE, STR("{}")); }
+
+static void not_here(struct req *r) { nb_fail(r, 501, "od has no events of Jupyter"); }
 
 #define ID "/api/kernels/{id}"
 static const struct route_answer made[] = {{.status = 201, .about = "It runs"}, {0}};
 static const struct route_answer done[] = {{.status = 204, .type = ""}, {0}};
 static const struct route_answer absent[] = {{.status = 501, .about = "Never"}, {0}};
+static const struct route_answer moved[] = {{.status = 302, .type = ""}, {0}};
+#define LAB(where) \
+    { \
+        .methods = HTTP_GET, .path = where, .run = nb_get_lab, .gives = "text/html", \
+        .about = "The app of --jupyter-app, its files and settings" \
+    }
 #define CHANGES (HTTP_GET | HTTP_POST | HTTP_PUT | HTTP_PATCH | HTTP_DELETE)
 /* A file in base64, in JSON. */
 #define BODY_OF_FILE (NB_SAVE_MAX / 2 * 3)
@@ -350,7 +385,41 @@ static const struct route routes[] = {
      .path = "/api/events/subscribe",
      .run = nb_get_events,
      .about = "Opens the WebSocket of events, of which od has none"},
+    {.methods = HTTP_GET,
+     .path = "/api/nbconvert",
+     .run = get_exporters,
+     .about = "Lists what exports notebooks: nothing"},
     ABSENT("/api/events"),
+    {.methods = HTTP_GET,
+     .path = "/login",
+     .run = nb_get_login,
+     .gives = "text/html",
+     .about = "A form that turns the token into a cookie"},
+    {.methods = HTTP_POST,
+     .path = "/login",
+     .run = nb_post_login,
+     .body_max = 8 << 10,
+     .marks = ROUTE_LOGIN,
+     .answers = moved,
+     .about = "Turns the token into a cookie"},
+    {.methods = HTTP_GET,
+     .path = "/logout",
+     .run = nb_get_logout,
+     .answers = moved,
+     .about = "Ends a login"},
+    {.methods = HTTP_GET,
+     .path = "/",
+     .run = nb_get_root,
+     .answers = moved,
+     .about = "Redirects to /lab"},
+    LAB("/lab"),
+    LAB("/lab/*"),
+    {.methods = HTTP_PUT | HTTP_DELETE,
+     .path = "/lab/*",
+     .run = nb_change_lab,
+     .body_max = NB_BODY,
+     .answers = done,
+     .about = "Changes a layout of the app, or the settings of a plugin"},
 };
 
 static const struct http_front bare = {
@@ -450,6 +519,9 @@ static void *open_jupyter(struct fronts *all, const struct json *options)
     f->config = json_object();
     struct str root = json_str(json_get(options, "jupyter"), "root", "");
     f->root = root.n ? xstrndup(root.p, root.n) : NULL;
+    struct str app = json_str(json_get(options, "jupyter"), "app", "");
+    f->app = app.n ? xstrndup(app.p, app.n) : NULL;
+    f->access = fronts_access(all);
     task_init(&f->save, on_save);
     return f;
 }
@@ -485,7 +557,9 @@ const struct front front_jupyter = {
     .format = format,
     .key = "token",
     .programs = nb_programs,
-    .door = &door,
+    .available = "Jupyter Kernel Gateway (od)",
+    .door = &nb_door,
+    .refuse = nb_refuse,
     .base = base,
     .open = open_jupyter,
     .http = http,

@@ -372,9 +372,11 @@ static int put_entries(struct nb_found *l, const struct nb_spot *s)
     size_t n = 0, cap = 0;
     struct dirent *x;
     DIR *d = opendir(s->full);
-    while (d && (x = readdir(d)) && n < NAMES_MAX) {
+    while (d && (x = readdir(d))) {
         if (x->d_name[0] == '.')
             continue;
+        if (n == NAMES_MAX)
+            return refuse(l, "413%s has more than %d entries", s->api, NAMES_MAX);
         if (n == cap)
             names = xrealloc(names, cap = cap ? 2 * cap : 64, sizeof(*names));
         names[n++] = xstrdup(x->d_name);
@@ -742,7 +744,14 @@ int nb_look(void *arg, const struct job_child *c, struct err *e)
                          .out = BUF_INIT(OUT_MAX),
                          .text = BUF_INIT(NB_SAVE_MAX + 1)};
     struct buf head = BUF_INIT(1 << 20);
-    bool good = check_body(&l) == 0 && verbs[a->verb](&l) == 0;
+    bool good;
+    if (a->verb < NB_PAGE)
+        good = check_body(&l) == 0 && verbs[a->verb](&l) == 0;
+    else
+        good = nb_app_look(a, &l.out) == 0 ||
+               refuse(&l, "404%s has no such file: %s", a->root, a->path) == 0;
+    if (good && a->verb >= NB_PAGE)
+        json_put_int(l.head, "status", 200);
     if (good && buf_full(&l.out))
         good = refuse(&l, "413The content is too long") == 0;
     if (good)

@@ -14,6 +14,8 @@
  *   look.c      of it: what files are, and what a change takes, in a helper
  *   terminals.c /api/terminals and their WebSockets
  *   config.c    /api/config, the WebSocket of /api/events
+ *   login.c     the form for the token, cookies
+ *   app.c       /lab: JupyterLab's files, its settings and layouts
  *   program.c   the command lines of Jupyter's programs, by argv[0]
  */
 #ifndef OD_FRONT_JUPYTER_OWN_H
@@ -50,7 +52,9 @@ struct jupyter {
     struct list works;    /* struct nb_work of contents.c, owned: changes, in turn */
     struct action_watch watch;
     struct json *config; /* owned: sections of /api/config */
-    char *root; /* owned: --jupyter-root; NULL: the directory of new sessions */
+    char *root;          /* owned: --jupyter-root; NULL: the directory of new sessions */
+    char *app;           /* owned: --jupyter-app; NULL: there is none */
+    struct access *access; /* borrowed */
     unsigned npeers, nplaces;
     struct task save;
     int64_t started_ms;
@@ -152,7 +156,11 @@ void nb_on_nobody(struct stream *s, int errnum);
 /* ---- contents.c ---- */
 
 void nb_contents(struct req *r);
+/* Appends a path, percent-encoded. */
+void nb_put_path(struct buf *out, struct str path);
 void nb_files(struct req *r);
+/* Answers with a file below root, by an action of this source; NULL: none. */
+void nb_send_file(struct req *r, const char *root, struct str path, const char *source);
 void nb_contents_start(struct jupyter *f);
 /* The folder in which paths begin. Borrowed. */
 const char *nb_root(const struct jupyter *f);
@@ -171,7 +179,9 @@ enum nb_verb {
     NB_CHECK,   /* makes one */
     NB_CHECKED, /* describes the one that was made */
     NB_RESTORE,
-    NB_UNCHECK
+    NB_UNCHECK,
+    NB_PAGE,    /* of app.c: the page */
+    NB_SETTINGS /* of app.c: one plugin's, or all */
 };
 
 /* A request about contents. */
@@ -181,8 +191,10 @@ struct nb_ask {
     char type[16], format[16];       /* "": not given */
     char id[64];                     /* of a checkpoint */
     bool content, hash;
-    int status;      /* of the answer; 0: the head's */
-    struct str body; /* borrowed */
+    const char *base;        /* borrowed; of the page: what precedes paths */
+    const struct json *kept; /* borrowed; of settings: those that were changed */
+    int status;              /* of the answer; 0: the head's */
+    struct str body;         /* borrowed */
 };
 
 /*
@@ -201,6 +213,8 @@ int nb_look(void *ask, const struct job_child *c, struct err *e);
  * long, or has a zero byte.
  */
 int nb_path(struct str path, char out[PATH_MAX], bool *hidden);
+/* Answers r by a helper that is asked this, which it copies (contents.c). */
+void nb_ask_helper(struct req *r, const struct nb_ask *ask);
 
 /* ---- terminals.c ---- */
 
@@ -215,12 +229,35 @@ void nb_get_terminal_ws(struct req *r);
 void nb_get_config(struct req *r);
 void nb_patch_config(struct req *r);
 void nb_put_config(struct req *r);
+/* Adds r's members to a section, where null removes one; all: replaces the section.
+ * Answers r. */
+void nb_change_config(struct req *r, const char *name, bool all);
 void nb_get_events(struct req *r);
 /*
  * Makes r the stream s of a WebSocket without a subprotocol, whose output has out_max
  * bytes at most. Returns -1 after answering.
  */
 int nb_upgrade(struct req *r, struct stream *s, size_t out_max);
+
+/* ---- login.c ---- */
+
+extern const struct door nb_door; /* front.c */
+void nb_get_login(struct req *r);
+void nb_post_login(struct req *r);
+void nb_get_logout(struct req *r);
+/* Redirects to a path below the base, with this query or none. */
+void nb_redirect(struct req *r, const char *path, struct str query);
+/* front.refuse: a person is sent to the form. */
+void nb_refuse(void *f, struct req *r, enum refusal why, int status, const char *text);
+
+/* ---- app.c ---- */
+
+/* Writes what the app is asked for, NB_PAGE or NB_SETTINGS, in the helper. Returns -1 if
+ * it is not there. */
+int nb_app_look(const struct nb_ask *a, struct buf *out);
+void nb_get_root(struct req *r);
+void nb_get_lab(struct req *r);
+void nb_change_lab(struct req *r);
 
 /* ---- program.c ---- */
 

@@ -131,6 +131,40 @@ TEST(parts_are_the_same_as_the_whole)
     }
 }
 
+/* Single bytes are hashed by the library, whole blocks by the processor if it can. */
+static void by_one(const char *p, size_t n, uint8_t out[HASH_SHA256_SIZE])
+{
+    struct hash h;
+    hash_begin_sha256(&h);
+    for (size_t i = 0; i < n; i++)
+        hash_add(&h, str_n(p + i, 1));
+    hash_end(&h, out);
+}
+
+TEST(whole_blocks_are_the_same_as_single_bytes)
+{
+    static char bytes[5000];
+    uint8_t a[HASH_SHA256_SIZE], b[HASH_SHA256_SIZE];
+    unsigned seed = 1;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)((seed = seed * 1103515245 + 12345) >> 16);
+    for (size_t n = 0; n < 400; n++) {
+        size_t first = n % 131 < n ? n % 131 : n; /* the second part begins in a block */
+        struct hash h;
+        by_one(bytes + n % 7, n, a);
+        hash_sha256(str_n(bytes + n % 7, n), b);
+        CHECK(hash_equal(a, b, sizeof(a)));
+        hash_begin_sha256(&h);
+        hash_add(&h, str_n(bytes + n % 7, first));
+        hash_add(&h, str_n(bytes + n % 7 + first, n - first));
+        hash_end(&h, b);
+        CHECK(hash_equal(a, b, sizeof(a)));
+    }
+    by_one(bytes, sizeof(bytes), a);
+    hash_sha256(str_n(bytes, sizeof(bytes)), b);
+    CHECK(hash_equal(a, b, sizeof(a)));
+}
+
 TEST(what_was_hashed_is_wiped)
 {
     struct hash h;

@@ -17,21 +17,6 @@ static void fill(unsigned seed)
         bytes[i] = (char)((seed = seed * 1103515245 + 12345) >> 16);
 }
 
-TEST(sums_are_those_of_the_library)
-{
-    fill(1);
-    for (size_t n = 0; n < 300; n++) {
-        struct content_sum a, b;
-        sum_of(str_n(bytes + n % 7, n), &a);
-        sum_of_slowly(str_n(bytes + n % 7, n), &b);
-        CHECK(sum_eq(&a, &b));
-    }
-    struct content_sum a, b;
-    sum_of(str_n(bytes, sizeof(bytes)), &a);
-    sum_of_slowly(str_n(bytes, sizeof(bytes)), &b);
-    CHECK(sum_eq(&a, &b));
-}
-
 static struct store *open_store(bool write)
 {
     static char path[300];
