@@ -23,6 +23,16 @@ int docread_too_long(const struct buf *out, struct err *e)
     return err_set(e, ERR_LIMIT, "its text is longer than %zu MiB", out->max >> 20);
 }
 
+const char *docread_word(const char *table, struct str word)
+{
+    bool one = word.n && !memchr(word.p, 0, word.n);
+    for (const char *p = table; one && (p = strchr(p, 1)) != NULL && p[1];) {
+        if (strncmp(++p, word.p, word.n) == 0 && p[word.n] == 2)
+            return p + word.n + 1;
+    }
+    return "";
+}
+
 /* ---- kinds ---- */
 
 struct document_kind {
@@ -37,6 +47,11 @@ static const struct document_kind kinds[] = {
     {"application/vnd.openxmlformats-officedocument.presentationml.presentation",
      DOCREAD_PPTX},
     {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", DOCREAD_XLSX},
+    {"application/vnd.oasis.opendocument.text", DOCREAD_ODF},
+    {"application/vnd.oasis.opendocument.spreadsheet", DOCREAD_ODF},
+    {"application/vnd.oasis.opendocument.presentation", DOCREAD_ODF},
+    {"application/epub+zip", DOCREAD_EPUB},
+    {"application/rtf", DOCREAD_RTF},
     {"text/x-tex", DOCREAD_LATEX},
     {"text/html", DOCREAD_HTML},
     {"application/xhtml+xml", DOCREAD_HTML},
@@ -65,6 +80,9 @@ static int first_line(const struct docread_file *f, enum docread_kind kind,
                                         [DOCREAD_DOCX] = "Reading DOCX file",
                                         [DOCREAD_PPTX] = "Reading PowerPoint file",
                                         [DOCREAD_XLSX] = "Reading Excel file",
+                                        [DOCREAD_ODF] = "Reading OpenDocument file",
+                                        [DOCREAD_EPUB] = "Reading EPUB file",
+                                        [DOCREAD_RTF] = "Reading RTF file",
                                         [DOCREAD_LATEX] = "Reading LaTex file",
                                         [DOCREAD_HTML] = "Reading HTML file",
                                         [DOCREAD_IPYNB] = "Reading notebook file",
@@ -111,7 +129,7 @@ int docread_row(struct buf *out, struct str cells, bool first)
 
 static bool is_package(enum docread_kind kind)
 {
-    return kind == DOCREAD_DOCX || kind == DOCREAD_PPTX || kind == DOCREAD_XLSX;
+    return kind >= DOCREAD_DOCX && kind <= DOCREAD_EPUB;
 }
 
 /* Reads an office file in place, entry by entry. */
@@ -123,7 +141,9 @@ static int read_package(const struct docread_file *f, enum docread_kind kind,
         return -1;
     int rc = kind == DOCREAD_DOCX   ? docread_docx(fd, f->markdown, out, e)
              : kind == DOCREAD_PPTX ? docread_pptx(fd, f->markdown, out, e)
-                                    : docread_xlsx(fd, out, e);
+             : kind == DOCREAD_XLSX ? docread_xlsx(fd, out, e)
+             : kind == DOCREAD_ODF  ? docread_odf(fd, out, e)
+                                    : docread_epub(fd, out, e);
     close(fd);
     return rc;
 }
@@ -134,6 +154,8 @@ static int read_bytes(const struct docread_file *f, enum docread_kind kind,
     switch (kind) {
     case DOCREAD_PDF:
         return docread_pdf(bytes, f->markdown, out, e);
+    case DOCREAD_RTF:
+        return docread_rtf(bytes, out, e);
     case DOCREAD_LATEX:
         return docread_latex(bytes, out, e);
     case DOCREAD_HTML:

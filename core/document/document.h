@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Documents as text for an agent: PDF, Word, PowerPoint, Excel, LaTeX, HTML and notebook
- * files in reading order, with marks of pages and slides; and the facts of pictures,
+ * Documents as text for an agent: PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF,
+ * LaTeX, HTML and notebook files in reading order, with marks of pages and slides; and the facts of pictures,
  * sounds and films. No program of the image is needed. The text begins with a line that
  * names the file, and has the format of the parse_ functions of OpenHands
  * (agent_skills/file_reader/file_readers.py). Files are not trusted: the limits below
@@ -28,6 +28,9 @@ enum docread_kind {
     DOCREAD_DOCX,
     DOCREAD_PPTX,
     DOCREAD_XLSX,
+    DOCREAD_ODF, /* texts, spreadsheets and presentations; as Markdown, as the next two */
+    DOCREAD_EPUB,
+    DOCREAD_RTF,
     DOCREAD_LATEX,
     DOCREAD_HTML,
     DOCREAD_IPYNB,
@@ -95,9 +98,11 @@ int docread_media(enum docread_kind kind, struct str name, struct str bytes,
  */
 const char *docread_picture(struct str bytes, uint64_t *width, uint64_t *height);
 
-/* Append the text of an open office file. Return as docread_text. */
+/* Append the text of an open office file or book. Return as docread_text. */
 int docread_docx(int fd, bool markdown, struct buf *out, struct err *e);
 int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e);
 int docread_xlsx(int fd, struct buf *out, struct err *e);
+int docread_odf(int fd, struct buf *out, struct err *e);
+int docread_epub(int fd, struct buf *out, struct err *e);
 
 #endif

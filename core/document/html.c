@@ -4,9 +4,8 @@
  * it). White space becomes one blank, blocks begin lines, tabs separate the cells of a
  * table, scripts and styles are left out.
  */
+#include "document/math.h"
 #include "document/own.h"
-
-#include "document/xml.h"
 #include "text/glyph.h"
 
 enum { TAG_MAX = 16, ENTITY_MAX = 16 };
@@ -227,8 +226,23 @@ static void skip_to(struct html *h, const char *end)
     h->at = h->s.n;
 }
 
-static int open_tag(struct html *h, const struct tag *t)
+/* Appends the formula whose tag begins at `from`, as far as it is XML. */
+static int put_math(struct html *h, size_t from)
 {
+    struct xml x = XML_INIT(str_sub(h->s, from, h->s.n));
+    int rc = begin_text(h);
+    if (rc < 0 || xml_next(&x) != XML_OPEN)
+        return rc;
+    h->at = from;
+    rc = math_line(&x, h->out);
+    h->at += x.at;
+    return rc;
+}
+
+static int open_tag(struct html *h, const struct tag *t, size_t from)
+{
+    if (strcmp(t->name, "math") == 0)
+        return put_math(h, from);
     if (is_hidden(t->name)) {
         char end[TAG_MAX + 2] = "</";
         memcpy(end + 2, t->name, sizeof(t->name));
@@ -288,6 +302,7 @@ int docread_html(struct str bytes, struct buf *out, struct err *e)
     int rc = 0;
     while (rc == 0 && h.at < h.s.n) {
         struct tag t;
+        size_t from = h.at;
         if (h.s.p[h.at] != '<')
             rc = take_char(&h);
         else if (skip_comment(&h))
@@ -297,7 +312,7 @@ int docread_html(struct str bytes, struct buf *out, struct err *e)
         else if (t.closing)
             close_tag(&h, &t);
         else
-            rc = open_tag(&h, &t);
+            rc = open_tag(&h, &t, from);
     }
     if (rc == 0 && out->n > h.from)
         rc = buf_addc(out, '\n');

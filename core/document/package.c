@@ -68,8 +68,17 @@ int package_rels_name(struct str part, struct buf *out)
                     part.p + slash);
 }
 
-/* Resolves "../slides/a.xml" in the folder of `from`, "/ppt/a.xml" from the top. */
-static int join(struct str from, struct str target, struct buf *out)
+void package_rels(struct package *p, struct str part, struct buf *rels)
+{
+    struct buf name = BUF_INIT(4096 + 16);
+    struct err none = ERR_INIT;
+    if (package_rels_name(part, &name) < 0 ||
+        package_read(p, buf_str(&name), rels, &none) < 0)
+        buf_reset(rels);
+    buf_release(&name);
+}
+
+int package_join(struct str from, struct str target, struct buf *out)
 {
     buf_reset(out);
     if (str_starts(target, STR("/")))
@@ -104,7 +113,7 @@ bool package_target(struct str rels, struct str from, struct str id, const char 
         buf_reset(&value);
         if (found)
             found = xml_attr(&x, "Target", &value) &&
-                    join(from, buf_str(&value), out) == 0;
+                    package_join(from, buf_str(&value), out) == 0;
     }
     buf_release(&value);
     return found;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of an office file: a zip archive with XML in it (ECMA-376, part 2). */
+/* Parts of an office file or book: a zip archive with XML in it (ECMA-376, part 2). */
 #ifndef OD_DOCUMENT_PACKAGE_H
 #define OD_DOCUMENT_PACKAGE_H
 
@@ -32,6 +32,22 @@ int package_read(struct package *p, struct str name, struct buf *out, struct err
  */
 bool package_target(struct str rels, struct str from, struct str id, const char *type,
                     struct buf *out);
+/*
+ * Sets *out to the name that `target` has in the folder of the part `from`:
+ * "../slides/a.xml", or "/ppt/a.xml" from the top.
+ */
+int package_join(struct str from, struct str target, struct buf *out);
+/*
+ * Reads the relationships of `part` into rels, which stays empty if there are none: most
+ * parts have none.
+ */
+void package_rels(struct package *p, struct str part, struct buf *rels);
+/*
+ * Appends the values of a chart as a table: the part that the relationship `id` of the
+ * part `from` leads to, nothing if it is not one. Returns -1 if out is full. chart.c
+ */
+int docread_chart(struct package *p, struct str rels, struct str from, struct str id,
+                  bool markdown, struct buf *out);
 /* Sets *out to the name of the part that has the relationships of `part`. */
 int package_rels_name(struct str part, struct buf *out);
 

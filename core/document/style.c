@@ -291,20 +291,16 @@ void docx_styles_release(struct docx_styles *s)
 }
 
 void docx_styles_read(struct docx_styles *s, struct package *p, struct str name,
-                      struct buf *part)
+                      struct str rels, struct buf *part)
 {
-    struct buf rels = BUF_INIT(PACKAGE_PART_MAX), target = BUF_INIT(4096);
+    struct buf target = BUF_INIT(4096);
     struct err none = ERR_INIT;
-    if (package_rels_name(name, &target) < 0 ||
-        package_read(p, buf_str(&target), &rels, &none) < 0)
-        buf_reset(&rels);
-    read_links(s, buf_str(&rels));
-    if (package_target(buf_str(&rels), name, STR(""), "/numbering", &target) &&
+    read_links(s, rels);
+    if (package_target(rels, name, STR(""), "/numbering", &target) &&
         package_read(p, buf_str(&target), part, &none) == 0)
         read_lists(s, buf_str(part));
-    if (package_target(buf_str(&rels), name, STR(""), "/styles", &target) &&
+    if (package_target(rels, name, STR(""), "/styles", &target) &&
         package_read(p, buf_str(&target), part, &none) == 0)
         read_styles(s, buf_str(part));
-    buf_release(&rels);
     buf_release(&target);
 }
