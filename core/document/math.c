@@ -2,91 +2,44 @@
 #include "document/math.h"
 
 #include "base/utf8.h"
+#include "document/own.h"
 
 enum { ARGS = 3, DEPTH_MAX = 48, CHAR_MAX_BYTES = 16, ARG_MAX = 1 << 20 };
 
 /*
- * How the parts of an element are written. 0, 1, 2: a part, in parentheses unless it is
- * one letter or number; a, b, c: a part as it is; C: the operator of the properties. A _
- * or ^ is left out with an empty part.
+ * Elements, and how they are written. T: their text; N: not at all; L: parts between the
+ * brackets of their properties; M: rows of a matrix; E: lines; R: cells of a row; S: the
+ * root of all parts. Others are forms. 0, 1, 2 there: a part, in parentheses unless it is
+ * one letter, number or name; a, b, c: a part as it is; C: the sign of the properties. A _
+ * or ^ before an empty part is left out, as are brackets around one.
  */
-struct shape {
-    const char *name, *form;
-};
-
-#define ROW    NULL
-#define TOKEN  "t"
-#define LIST   ","  /* parts, in brackets that the properties name */
-#define MATRIX "[;" /* rows */
-#define LINES  ";"
-#define CELLS  ", "
-#define SQRT   "√" /* of all parts */
-#define NONE   "-"
-
-static const struct shape shapes[] = {
-    {"f", "0/1"},
-    {"sSup", "0^1"},
-    {"sSub", "0_1"},
-    {"sSubSup", "0_1^2"},
-    {"sPre", "_0^1c"},
-    {"rad", "√[a]1"},
-    {"nary", "C_0^1 c"},
-    {"func", "a 1"},
-    {"limLow", "0_1"},
-    {"limUpp", "0^1"},
-    {"bar", "¯0"},
-    {"acc", "0C"},
-    {"d", LIST},
-    {"m", MATRIX},
-    {"mr", CELLS},
-    {"eqArr", LINES},
-    {"t", TOKEN},
-    {"mfrac", "0/1"},
-    {"msup", "0^1"},
-    {"msub", "0_1"},
-    {"msubsup", "0_1^2"},
-    {"mover", "0^1"},
-    {"munder", "0_1 "},
-    {"munderover", "0_1^2 "},
-    {"mroot", "√[b]0"},
-    {"msqrt", SQRT},
-    {"mfenced", LIST},
-    {"mtable", MATRIX},
-    {"mtr", CELLS},
-    {"mi", TOKEN},
-    {"mn", TOKEN},
-    {"mo", TOKEN},
-    {"mtext", TOKEN},
-    {"ms", TOKEN},
-    {"mphantom", NONE},
-    {"annotation", NONE},
-    {"annotation-xml", NONE},
-};
+static const char shapes[] =
+    "\1f\0020/1\1sSup\0020^1\1sSub\0020_1\1sSubSup\0020_1^2\1sPre\2_0^1c\1rad\2√[a]1"
+    "\1nary\2C_0^1 c\1func\2a 1\1limLow\0020_1\1limUpp\0020^1\1bar\2¯0\1acc\0020C\1d\2L"
+    "\1m\2M\1mr\2R\1eqArr\2E\1t\2T\1mfrac\0020/1\1msup\0020^1\1msub\0020_1"
+    "\1msubsup\0020_1^2\1mover\0020^1\1munder\0020_1 \1munderover\0020_1^2 "
+    "\1mroot\2√[b]0\1msqrt\2S\1mfenced\2L\1mtable\2M\1mtr\2R\1mi\2T\1mn\2T\1mo\2T"
+    "\1mtext\2T\1ms\2T\1mphantom\2N\1annotation\2N\1annotation-xml\2N\1";
 
 struct math {
     struct xml *x;
     const struct buf *tail; /* where the last structure ended: which text, */
     size_t tail_n;          /* and its length then */
+    bool full;              /* some part was too long */
 };
 
 /* The properties of an element: 22.1.2.20, 22.1.2.24. */
 struct look {
-    struct buf sign, begin, end, between;
+    char sign[CHAR_MAX_BYTES], begin[CHAR_MAX_BYTES], end[CHAR_MAX_BYTES],
+        between[CHAR_MAX_BYTES];
     bool no_degree;
 };
 
-static const char *form_of(struct str name)
-{
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
-        if (str_eq(name, str_of(shapes[i].name)))
-            return shapes[i].form;
-    }
-    return ROW;
-}
+static void element(struct math *m, struct buf *out, int depth);
 
 static bool is_part(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
            (unsigned char)c >= 0x80 || c == '.';
 }
 
@@ -103,251 +56,180 @@ static bool is_one(struct str s)
     return true;
 }
 
-static int group(struct buf *out, struct str s)
+static void group(struct buf *out, struct str s)
 {
     bool one = is_one(s);
-    int rc = one ? 0 : buf_addc(out, '(');
-    rc = rc < 0 ? rc : buf_adds(out, s);
-    return rc < 0 || one ? rc : buf_addc(out, ')');
+    buf_addz(out, one ? "" : "(");
+    buf_adds(out, s);
+    buf_addz(out, one ? "" : ")");
 }
 
 /* Separates what follows a fraction or an index from it: x^2 y. */
-static int apart(struct math *m, struct buf *out, struct str next)
+static void apart(const struct math *m, struct buf *out, struct str next)
 {
-    bool here = m->tail == out && m->tail_n == out->n && out->n && next.n;
-    return here && is_part(*next.p) && out->p[out->n - 1] != ' ' ? buf_addc(out, ' ') : 0;
+    if (m->tail == out && m->tail_n == out->n && out->n && next.n && is_part(*next.p) &&
+        out->p[out->n - 1] != ' ')
+        buf_addc(out, ' ');
 }
 
-static int put_token(struct math *m, struct buf *out, bool trim)
+/* Moves on in an element. Returns false after its end. */
+static bool next(struct math *m, size_t inside, enum xml_kind *k)
+{
+    *k = xml_next(m->x);
+    return *k != XML_END && *k != XML_BAD && m->x->depth >= inside;
+}
+
+/* Appends the texts inside an element, or skips them. */
+static void token(struct math *m, struct buf *out, bool skip)
 {
     struct buf text = BUF_INIT(ARG_MAX);
-    int rc = xml_text(m->x, &text);
+    bool trim = !xml_is(m->x, "t");
+    size_t inside = m->x->depth;
+    enum xml_kind k;
+    while (next(m, inside, &k)) {
+        if (k == XML_TEXT && !skip)
+            xml_text(m->x, &text);
+    }
     struct str s = trim ? str_trim(buf_str(&text)) : buf_str(&text);
-    if (str_eq(s, STR("\xe2\x81\xa1"))) /* applies a function */
-        s = STR(" ");
-    else if (str_eq(s, STR("\xe2\x81\xa2")) || str_eq(s, STR("\xe2\x81\xa3")))
-        s = STR(""); /* times, and a comma, that are not shown */
-    rc = rc < 0 ? rc : apart(m, out, s);
-    rc = rc < 0 ? rc : buf_adds(out, s);
+    if (s.n == 3 && memcmp(s.p, "\xe2\x81\xa1", 2) == 0 && (unsigned char)s.p[2] - 0xa1u < 4)
+        s = s.p[2] == '\xa1' ? STR(" ") : STR(""); /* signs that are not shown */
+    apart(m, out, s);
+    buf_adds(out, s);
+    m->full = m->full || buf_full(&text);
     buf_release(&text);
-    return rc;
 }
 
-static void take_attr(const struct xml *x, const char *name, struct buf *to)
+/* ---- properties ---- */
+
+static void take_attr(const struct xml *x, const char *name, char to[CHAR_MAX_BYTES])
 {
     struct buf value = BUF_INIT(256);
-    if (xml_attr(x, name, &value) && value.n <= CHAR_MAX_BYTES) {
-        buf_reset(to);
-        buf_adds(to, buf_str(&value));
-    }
+    if (xml_attr(x, name, &value))
+        buf_fill(to, CHAR_MAX_BYTES, "%s", buf_z(&value));
     buf_release(&value);
-}
-
-/* Reads an element's properties, up to their end. */
-static void take_look(struct math *m, struct look *l)
-{
-    struct xml *x = m->x;
-    size_t depth = x->depth;
-    enum xml_kind k;
-    while ((k = xml_next(x)) != XML_END && k != XML_BAD && x->depth >= depth) {
-        if (k != XML_OPEN)
-            continue;
-        struct buf hide = BUF_INIT(CHAR_MAX_BYTES);
-        if (xml_is(x, "chr"))
-            take_attr(x, "val", &l->sign);
-        else if (xml_is(x, "begChr"))
-            take_attr(x, "val", &l->begin);
-        else if (xml_is(x, "endChr"))
-            take_attr(x, "val", &l->end);
-        else if (xml_is(x, "sepChr"))
-            take_attr(x, "val", &l->between);
-        else if (xml_is(x, "degHide"))
-            l->no_degree = !xml_attr(x, "val", &hide) ||
-                           (!str_eq(buf_str(&hide), STR("0")) &&
-                            !str_eq(buf_str(&hide), STR("off")) &&
-                            !str_eq(buf_str(&hide), STR("false")));
-        buf_release(&hide);
-    }
 }
 
 static void look_init(struct look *l, const struct xml *x)
 {
     bool fenced = xml_is(x, "mfenced");
-    struct buf *all[] = {&l->sign, &l->begin, &l->end, &l->between};
-    const char *const first[] = {xml_is(x, "nary") ? "∫" : "\xcc\x82", "(", ")",
-                                 fenced ? "," : "|"};
-    *l = (struct look){.no_degree = false};
-    for (size_t i = 0; i < 4; i++) {
-        buf_init(all[i], CHAR_MAX_BYTES);
-        buf_addz(all[i], first[i]);
-    }
+    *l = (struct look){.begin = "(", .end = ")", .between = "|", .sign = "\xcc\x82"};
+    if (fenced)
+        l->between[0] = ',';
+    if (xml_is(x, "nary"))
+        memcpy(l->sign, "∫", sizeof("∫"));
     if (fenced) {
-        take_attr(x, "open", &l->begin);
-        take_attr(x, "close", &l->end);
+        take_attr(x, "open", l->begin);
+        take_attr(x, "close", l->end);
     }
 }
 
-static void look_release(struct look *l)
-{
-    buf_release(&l->sign);
-    buf_release(&l->begin);
-    buf_release(&l->end);
-    buf_release(&l->between);
-}
-
-static int element(struct math *m, struct buf *out, int depth);
-
-static bool is_properties(const struct xml *x)
-{
-    return str_ends(x->name, STR("Pr")) || xml_is(x, "argSz");
-}
-
-/* Appends the elements inside, one after the other. */
-static int row(struct math *m, struct buf *out, int depth, const char *between,
-               struct look *l)
+/* Reads the properties if the element just opened has them, up to their end. */
+static bool take_look(struct math *m, struct look *l)
 {
     struct xml *x = m->x;
-    size_t inside = x->depth, n = 0;
+    size_t inside = x->depth;
+    char hide[CHAR_MAX_BYTES] = "1";
     enum xml_kind k;
-    int rc = 0;
-    while (rc == 0 && (k = xml_next(x)) != XML_END && k != XML_BAD &&
-           x->depth >= inside) {
+    if (!str_ends(x->name, STR("Pr")))
+        return false;
+    while (next(m, inside, &k)) {
         if (k != XML_OPEN)
             continue;
-        if (is_properties(x)) {
-            take_look(m, l);
-            continue;
-        }
-        if (n++ && between)
-            rc = buf_addz(out, between);
-        rc = rc < 0 ? rc : element(m, out, depth + 1);
+        char *to = xml_is(x, "chr")       ? l->sign
+                   : xml_is(x, "begChr")  ? l->begin
+                   : xml_is(x, "endChr")  ? l->end
+                   : xml_is(x, "sepChr")  ? l->between
+                   : xml_is(x, "degHide") ? hide
+                                          : NULL;
+        if (to)
+            take_attr(x, "val", to);
+        l->no_degree = l->no_degree || (to == hide && !strchr("0of", *hide));
     }
-    return rc;
+    return true;
 }
+
+/* ---- elements ---- */
 
 /* Appends the parts as the form says. */
-static int put_form(struct buf *out, const char *form, const struct buf *arg,
-                    const struct look *l)
+static void put_form(struct buf *out, const char *f, const struct buf *arg,
+                     const struct look *l)
 {
-    int rc = 0;
-    for (const char *f = form; rc == 0 && *f; f++) {
-        int i = *f >= '0' && *f <= '2' ? *f - '0' : *f >= 'a' && *f <= 'c' ? *f - 'a' : -1;
-        char next = f[1];
-        int of = next >= '0' && next <= '2' ? next - '0' : -1;
-        if (i >= 0)
-            rc = *f >= 'a' ? buf_adds(out, buf_str(&arg[i])) : group(out, buf_str(&arg[i]));
+    for (; *f != 1; f++) {
+        if (*f >= '0' && *f <= '2')
+            group(out, buf_str(&arg[*f - '0']));
+        else if (*f >= 'a' && *f <= 'c')
+            buf_adds(out, buf_str(&arg[*f - 'a']));
         else if (*f == 'C')
-            rc = buf_adds(out, buf_str(&l->sign));
-        else if ((*f == '_' || *f == '^') && of >= 0 && arg[of].n == 0)
+            buf_addz(out, l->sign);
+        else if ((*f == '_' || *f == '^') && arg[f[1] - '0'].n == 0)
             f++;
-        else if (*f == '[' && (l->no_degree || arg[next - 'a'].n == 0))
+        else if (*f == '[' && (l->no_degree || arg[f[1] - 'a'].n == 0))
             f += 2;
         else
-            rc = buf_addc(out, *f);
+            buf_addc(out, *f);
     }
-    return rc;
 }
 
-/* Reads the parts of an element, and appends them as the form says. */
-static int parts(struct math *m, struct buf *out, const char *form, int depth)
+/* Reads the parts of an element: the first two apart, the others after one another. */
+static void parts(struct math *m, struct buf *out, const char *form, int depth)
 {
-    struct xml *x = m->x;
     struct buf arg[ARGS];
     struct look l;
-    size_t inside = x->depth, n = 0;
+    size_t inside = m->x->depth, n = 0, last = strchr("LMERS", *form) ? 0 : ARGS - 1;
     enum xml_kind k;
-    int rc = 0;
-    m->tail = NULL;
-    look_init(&l, x);
-    for (size_t i = 0; i < ARGS; i++)
-        buf_init(&arg[i], ARG_MAX);
-    while (rc == 0 && (k = xml_next(x)) != XML_END && k != XML_BAD &&
-           x->depth >= inside) {
-        if (k != XML_OPEN)
-            continue;
-        if (is_properties(x)) {
-            take_look(m, &l);
-            continue;
-        }
-        rc = element(m, &arg[n < ARGS ? n : ARGS - 1], depth + 1);
-        n++;
-    }
-    rc = rc < 0 ? rc : put_form(out, form, arg, &l);
-    for (size_t i = 0; i < ARGS; i++)
-        buf_release(&arg[i]);
-    look_release(&l);
-    return rc;
-}
-
-/* Appends the parts between brackets: those of the properties, or of a matrix. */
-static int fence(struct math *m, struct buf *out, const char *form, int depth)
-{
-    struct buf inner = BUF_INIT(ARG_MAX);
-    struct look l;
-    bool list = strcmp(form, LIST) == 0, matrix = strcmp(form, MATRIX) == 0;
     m->tail = NULL;
     look_init(&l, m->x);
-    int rc = row(m, &inner, depth,
-                 list                       ? buf_z(&l.between)
-                 : strcmp(form, CELLS) == 0 ? CELLS
-                 : strcmp(form, SQRT) == 0  ? NULL
-                                            : "; ",
-                 &l);
-    if (rc == 0 && strcmp(form, SQRT) == 0) {
-        rc = buf_addz(out, SQRT);
-        rc = rc < 0 ? rc : group(out, buf_str(&inner));
-    } else if (rc == 0) {
-        rc = list ? buf_adds(out, buf_str(&l.begin)) : matrix ? buf_addc(out, '[') : 0;
-        rc = rc < 0 ? rc : buf_adds(out, buf_str(&inner));
-        if (rc == 0)
-            rc = list ? buf_adds(out, buf_str(&l.end)) : matrix ? buf_addc(out, ']') : 0;
+    for (size_t i = 0; i < ARGS; i++)
+        buf_init(&arg[i], ARG_MAX);
+    while (next(m, inside, &k)) {
+        if (k != XML_OPEN || take_look(m, &l))
+            continue;
+        if (last == 0 && n && *form != 'S')
+            buf_addz(arg, *form == 'L' ? l.between : *form == 'R' ? ", " : "; ");
+        element(m, &arg[n < last ? n : last], depth + 1);
+        n++;
     }
-    buf_release(&inner);
-    look_release(&l);
-    return rc;
-}
-
-/* Appends the texts inside a token, or skips an element. */
-static int token(struct math *m, struct buf *out, bool skip)
-{
-    struct xml *x = m->x;
-    bool trim = !xml_is(x, "t");
-    size_t inside = x->depth;
-    enum xml_kind k;
-    int rc = 0;
-    while (rc == 0 && (k = xml_next(x)) != XML_END && k != XML_BAD && x->depth >= inside)
-        rc = k == XML_TEXT && !skip ? put_token(m, out, trim) : 0;
-    return rc;
+    if (last) {
+        put_form(out, form, arg, &l);
+    } else if (*form == 'S') {
+        buf_addz(out, "√");
+        group(out, buf_str(arg));
+    } else {
+        buf_addz(out, *form == 'L' ? l.begin : *form == 'M' ? "[" : "");
+        buf_adds(out, buf_str(arg));
+        buf_addz(out, *form == 'L' ? l.end : *form == 'M' ? "]" : "");
+    }
+    for (size_t i = 0; i < ARGS; i++) {
+        m->full = m->full || buf_full(&arg[i]);
+        buf_release(&arg[i]);
+    }
 }
 
 /* Appends the element that was just opened, and reads up to its end. */
-static int element(struct math *m, struct buf *out, int depth)
+static void element(struct math *m, struct buf *out, int depth)
 {
-    const char *form = form_of(m->x->name);
-    struct look l;
-    int rc;
-    if (depth > DEPTH_MAX || (form && strcmp(form, NONE) == 0))
-        return token(m, out, depth <= DEPTH_MAX);
-    if (form && strcmp(form, TOKEN) == 0)
-        return token(m, out, false);
-    if (!form) {
-        look_init(&l, m->x);
-        rc = row(m, out, depth, NULL, &l);
-        look_release(&l);
-        return rc;
+    const char *form = depth > DEPTH_MAX ? "N" : docread_word(shapes, m->x->name);
+    size_t inside = m->x->depth;
+    struct look ignored = {.no_degree = false};
+    enum xml_kind k;
+    if (*form == 'T' || *form == 'N') {
+        token(m, out, *form == 'N');
+    } else if (*form) {
+        apart(m, out, STR("x"));
+        parts(m, out, form, depth);
+        m->tail = out;
+        m->tail_n = out->n;
+    } else {
+        while (next(m, inside, &k)) {
+            if (k == XML_OPEN && !take_look(m, &ignored))
+                element(m, out, depth + 1);
+        }
     }
-    rc = apart(m, out, STR("x"));
-    if (rc == 0)
-        rc = strchr(LIST MATRIX LINES, *form) || strcmp(form, SQRT) == 0
-                 ? fence(m, out, form, depth)
-                 : parts(m, out, form, depth);
-    m->tail = out;
-    m->tail_n = out->n;
-    return rc;
 }
 
 int math_line(struct xml *x, struct buf *out)
 {
     struct math m = {.x = x};
-    return element(&m, out, 0);
+    element(&m, out, 0);
+    return m.full || buf_full(out) ? -1 : 0;
 }
