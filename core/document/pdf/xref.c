@@ -334,6 +334,8 @@ void pdf_rebuild(struct pdf *d)
     for (const char *p = s.p; (p = memmem(p, (size_t)(end - p), "trailer", 7)); p += 7)
         found_trailer(d, p);
     size_t n = d->entries;
+    if (d->trailer.type == PDF_DICT)
+        pdf_crypt_open(d);
     for (size_t i = 0; i < n && !d->err.code; i++) {
         if (d->entry[i].where == PDF_AT)
             look_into(d, (uint32_t)i);
