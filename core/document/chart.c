@@ -20,15 +20,15 @@ static int put_row(struct chart *c, struct str name, struct str cells)
 {
     struct buf all = BUF_INIT(ROW_MAX + 4096);
     struct str title = str_trim(buf_str(&c->title));
-    int rc = buf_adds(&all, name);
-    rc = rc < 0 ? rc : buf_adds(&all, cells);
-    if (rc == 0 && c->rows == 0)
-        rc = buf_addf(c->out, "Chart:%s%.*s\n%s", title.n ? " " : "", STR_ARG(title),
+    buf_adds(&all, name);
+    int rc = buf_adds(&all, cells);
+    if (c->rows == 0)
+        buf_addf(c->out, "Chart:%s%.*s\n%s", title.n ? " " : "", STR_ARG(title),
                       c->markdown ? "\n" : "");
     if (rc == 0 && c->markdown)
         rc = docread_row(c->out, buf_str(&all), c->rows == 0);
-    else if (rc == 0 && (rc = buf_adds(c->out, buf_str(&all))) == 0)
-        rc = buf_addc(c->out, '\n');
+    else if (rc == 0)
+        rc = buf_adds(c->out, buf_str(&all)) < 0 ? -1 : buf_addc(c->out, '\n');
     c->rows++;
     buf_release(&all);
     return rc;
@@ -37,12 +37,8 @@ static int put_row(struct chart *c, struct str name, struct str cells)
 /* Fills the row with empty cells up to the next point. */
 static int begin_point(struct chart *c)
 {
-    struct buf index = BUF_INIT(64);
-    uint64_t i = c->at;
+    uint64_t i = xml_attr_number(&c->x, "idx", c->at);
     int rc = 0;
-    if (xml_attr(&c->x, "idx", &index))
-        str_to_u64(buf_str(&index), &i);
-    buf_release(&index);
     for (; rc == 0 && c->at <= i && c->at < POINTS_MAX; c->at++)
         rc = buf_addc(&c->row, '\t');
     return rc;

@@ -70,25 +70,25 @@ static struct buf *current(struct docx *d)
     return d->nested > 1 || d->cells ? &d->aside : &d->text;
 }
 
-static int end_hidden(struct docx *d)
+/* That the text is full is seen by the adds after it. */
+static void end_hidden(struct docx *d)
 {
-    struct buf *in = d->hidden_in;
+    if (d->hidden_in)
+        buf_addc(d->hidden_in, ']');
     d->hidden_in = NULL;
-    return in ? buf_addc(in, ']') : 0;
 }
 
 /* Appends what the walk is at, with a mark if it is hidden. */
 static int put_text(struct docx *d)
 {
     struct buf *out = current(d);
-    int rc = 0;
-    if (d->hidden_in && (!d->hidden || d->hidden_in != out))
-        rc = end_hidden(d);
-    if (rc == 0 && d->hidden && !d->hidden_in && d->x.text.n) {
-        rc = buf_addz(out, "[hidden: ");
+    if (!d->hidden || d->hidden_in != out)
+        end_hidden(d);
+    if (d->hidden && !d->hidden_in) {
+        buf_addz(out, "[hidden: ");
         d->hidden_in = out;
     }
-    return rc < 0 ? rc : xml_text(&d->x, out);
+    return xml_text(&d->x, out);
 }
 
 static int flush_aside(struct docx *d)
@@ -154,8 +154,7 @@ static int put_markdown(struct docx *d)
 
 static int end_paragraph(struct docx *d)
 {
-    if (end_hidden(d) < 0)
-        return -1;
+    end_hidden(d);
     d->nested--;
     if (d->cells || d->nested > 0)
         return buf_addc(&d->aside, d->cells ? ' ' : '\n');
@@ -225,30 +224,24 @@ static int end_link(struct docx *d)
 /* Whether an element that may have a value says yes (17.17.4). */
 static bool is_on(const struct xml *x)
 {
-    struct buf value = BUF_INIT(ID_MAX);
-    bool off = xml_attr(x, "val", &value) && (str_eq(buf_str(&value), STR("0")) ||
-                                              str_eq(buf_str(&value), STR("off")) ||
-                                              str_eq(buf_str(&value), STR("false")));
-    buf_release(&value);
-    return !off;
+    return !xml_attr_is(x, "val", "0") && !xml_attr_is(x, "val", "off") &&
+           !xml_attr_is(x, "val", "false");
 }
 
 /* 17.3.3.30: fonts of symbols have their own characters, and some of them are boxes. */
 static int put_symbol(struct docx *d)
 {
-    static const struct {
-        unsigned code;
-        const char *text;
-    } known[] = {{0x6f, "☐"}, {0xa8, "☐"}, {0xfd, "☒"}, {0xfe, "☑"}, {0xfc, "✓"},
-                 {0xfb, "✗"}, {0xb7, "•"}, {0xe0, "→"}, {0xdf, "←"}};
+    static const char known[] = "\001111\2☐\001168\2☐\001253\2☒\001254\2☑\001252\2✓\001251\2✗\001183\2•"
+                                "\001224\2→\001223\2←\1";
     struct buf code = BUF_INIT(ID_MAX);
     unsigned long c = xml_attr(&d->x, "char", &code) ? strtoul(buf_z(&code), NULL, 16) : 0;
     char z[4];
+    buf_reset(&code);
+    buf_addi(&code, c >= 0xf000 ? (int64_t)c - 0xf000 : (int64_t)c);
+    const char *text = docread_word(known, buf_str(&code));
     buf_release(&code);
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-        if (c == known[i].code || c == 0xf000 + known[i].code)
-            return buf_addz(current(d), known[i].text);
-    }
+    if (*text)
+        return buf_add(current(d), text, 3);
     if (c < ' ' || c > 0x10ffff || (c >= 0xd800 && c < 0xf900))
         return c ? buf_addz(current(d), "\xef\xbf\xbd") : 0;
     return buf_add(current(d), z, (size_t)utf8_encode((uint32_t)c, z));
@@ -273,8 +266,10 @@ static int put_note_mark(struct docx *d, char kind)
         }
     }
     buf_release(&key);
-    int rc = n ? end_hidden(d) : 0;
-    return rc < 0 || !n ? rc : buf_addf(current(d), "[^%zu]", (size_t)n);
+    if (!n)
+        return 0;
+    end_hidden(d);
+    return buf_addf(current(d), "[^%zu]", (size_t)n);
 }
 
 static int put_chart(struct docx *d)
@@ -408,9 +403,9 @@ static int put_note(struct docx *d, struct str words, bool once, size_t from)
 {
     struct str text = str_trim(buf_str(&d->aside));
     struct buf all = BUF_INIT(DOCREAD_TEXT_MAX);
-    int rc = buf_adds(&all, words);
-    rc = rc < 0 ? rc : buf_adds(&all, text);
-    rc = rc < 0 ? rc : buf_addz(&all, "\n\n");
+    buf_adds(&all, words);
+    buf_adds(&all, text);
+    int rc = buf_addz(&all, "\n\n");
     if (rc == 0 && text.n &&
         (!once || str_find(str_sub(buf_str(d->out), from, d->out->n), buf_str(&all)) < 0))
         rc = buf_adds(d->out, buf_str(&all));
@@ -513,12 +508,13 @@ static int read_headers(struct docx *d, struct buf *part, size_t from)
 static int read_asides(struct docx *d, struct buf *part)
 {
     size_t from = d->out->n;
-    int rc = d->listed ? buf_addc(d->out, '\n') : 0;
+    if (d->listed)
+        buf_addc(d->out, '\n');
     d->listed = 0;
-    rc = rc < 0 ? rc : read_notes(d, 'f', "/footnotes", part, from);
-    rc = rc < 0 ? rc : read_notes(d, 'e', "/endnotes", part, from);
-    rc = rc < 0 ? rc : read_notes(d, 'c', "/comments", part, from);
-    rc = rc < 0 ? rc : read_headers(d, part, from);
+    int rc = read_notes(d, 'f', "/footnotes", part, from);
+    rc |= read_notes(d, 'e', "/endnotes", part, from);
+    rc |= read_notes(d, 'c', "/comments", part, from);
+    rc |= read_headers(d, part, from);
     if (d->out->n == from + 1)
         buf_truncate(d->out, from); /* nothing followed the list */
     return rc;

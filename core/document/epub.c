@@ -84,7 +84,7 @@ static int read_spine(struct epub *b, struct buf *out, struct err *e)
     int rc = 0, n = 0;
     while (rc == 0 && (k = xml_next(&x)) != XML_END) {
         if (k == XML_BAD)
-            return err_set(e, ERR_INVALID, "it is damaged: its list of pages is cut off");
+            return err_set(e, ERR_INVALID, "it is damaged: its text is cut off");
         if (k == XML_OPEN && xml_is(&x, "item"))
             take_item(b, &x);
         else if (k == XML_OPEN && xml_is(&x, "itemref"))
@@ -109,7 +109,7 @@ static int read_all(struct epub *b, struct buf *out, struct err *e)
         return err_set(e, ERR_INVALID, "it does not name its package document");
     if (package_read(&b->p, STR("META-INF/encryption.xml"), &b->part, e) == 0 &&
         str_find(buf_str(&b->part), STR("xmlenc#aes")) >= 0)
-        return err_set(e, ERR_UNSUPPORTED, "it is encrypted");
+        return err_set(e, ERR_UNSUPPORTED, "it is encrypted: save it again without a password");
     *e = (struct err)ERR_INIT;
     return package_read(&b->p, buf_str(&b->name), &b->main, e) < 0 ? -1
                                                                    : read_spine(b, out, e);

@@ -82,21 +82,9 @@ static void skip(struct odf *o)
         continue;
 }
 
-static bool attr_is(const struct xml *x, const char *name, const char *want)
-{
-    struct buf value = BUF_INIT(KEY_MAX);
-    bool same = xml_attr(x, name, &value) && str_eq(buf_str(&value), str_of(want));
-    buf_release(&value);
-    return same;
-}
-
 static size_t number_of(const struct xml *x, const char *name, size_t dflt, size_t max)
 {
-    struct buf value = BUF_INIT(KEY_MAX);
-    uint64_t n = dflt;
-    if (xml_attr(x, name, &value))
-        str_to_u64(buf_str(&value), &n);
-    buf_release(&value);
+    uint64_t n = xml_attr_number(x, name, dflt);
     return n > max ? max : (size_t)n;
 }
 
@@ -165,8 +153,8 @@ static void take_style(struct odf *o, bool list)
             style |= (uintptr_t)ORDERED << (level - 1);
         else if (level)
             style |= DOTTED;
-        else if (!list && (attr_is(x, "display", "none") || attr_is(x, "display", "false") ||
-                           attr_is(x, "visibility", "hidden")))
+        else if (!list && (xml_attr_is(x, "display", "none") || xml_attr_is(x, "display", "false") ||
+                           xml_attr_is(x, "visibility", "hidden")))
             style |= HIDDEN;
     }
     if (style)
@@ -181,8 +169,8 @@ static void take_control(struct odf *o)
     bool box = xml_is(x, "checkbox") || xml_is(x, "radio");
     char *copy;
     if (box)
-        buf_addz(&text, attr_is(x, "current-state", "checked") ||
-                                attr_is(x, "current-selected", "true")
+        buf_addz(&text, xml_attr_is(x, "current-state", "checked") ||
+                                xml_attr_is(x, "current-selected", "true")
                             ? "☒ "
                             : "☐ ");
     if (box || (!xml_attr(x, "current-value", &text) && !xml_attr(x, "value", &text)))
@@ -481,8 +469,8 @@ static void speaker_notes(struct odf *o, int depth)
 static void frame(struct odf *o, int depth)
 {
     struct odf_place before = o->at;
-    o->at.title = attr_is(&o->x, "class", "title");
-    if (before.notes && !attr_is(&o->x, "class", "notes"))
+    o->at.title = xml_attr_is(&o->x, "class", "title");
+    if (before.notes && !xml_attr_is(&o->x, "class", "notes"))
         skip(o); /* a number or date */
     else
         walk(o, depth);
@@ -583,7 +571,7 @@ static void element(struct odf *o, int depth)
         }
         break;
     case 'X':
-        if (attr_is(x, "display", "none")) {
+        if (xml_attr_is(x, "display", "none")) {
             hidden(o, depth);
             return;
         }

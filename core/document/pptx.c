@@ -52,12 +52,9 @@ static int line(struct slide *s)
 /* ECMA-376, part 1, 19.7.10 */
 static void take_placeholder(struct slide *s)
 {
-    struct buf type = BUF_INIT(64);
-    bool typed = xml_attr(&s->x, "type", &type);
-    s->title = typed && (str_eq(buf_str(&type), STR("title")) ||
-                         str_eq(buf_str(&type), STR("ctrTitle")));
-    s->body = typed && str_eq(buf_str(&type), STR("body"));
-    buf_release(&type);
+    const struct xml *x = &s->x;
+    s->title = xml_attr_is(x, "type", "title") || xml_attr_is(x, "type", "ctrTitle");
+    s->body = xml_attr_is(x, "type", "body");
 }
 
 static int put_chart(struct slide *s)
@@ -72,10 +69,7 @@ static int put_chart(struct slide *s)
 
 static int mark_hidden(struct slide *s)
 {
-    struct buf show = BUF_INIT(64);
-    bool hidden = xml_attr(&s->x, "show", &show) && (str_eq(buf_str(&show), STR("0")) ||
-                                                     str_eq(buf_str(&show), STR("false")));
-    buf_release(&show);
+    bool hidden = xml_attr_is(&s->x, "show", "0") || xml_attr_is(&s->x, "show", "false");
     return hidden ? buf_addz(s->out, "[hidden slide]\n") : 0;
 }
 

@@ -60,17 +60,6 @@ static int read_related(struct book *b, const char *type, struct err *e)
     return 1;
 }
 
-/* Returns an attribute as a number; the default if it is missing or not a number. */
-static uint64_t number_of(const struct xml *x, const char *name, uint64_t dflt)
-{
-    struct buf value = BUF_INIT(64);
-    uint64_t n = dflt;
-    if (xml_attr(x, name, &value) && str_to_u64(buf_str(&value), &n) < 0)
-        n = dflt;
-    buf_release(&value);
-    return n;
-}
-
 /* ---- shared strings (18.4) ---- */
 
 static int read_strings(struct book *b, struct err *e)
@@ -155,7 +144,7 @@ static int read_formats(struct book *b, struct err *e)
             cells = k == XML_OPEN;
         if (k != XML_OPEN)
             continue;
-        uint64_t id = number_of(&x, "numFmtId", 0) % FORMATS_MAX;
+        uint64_t id = xml_attr_number(&x, "numFmtId", 0) % FORMATS_MAX;
         buf_reset(&code);
         if (xml_is(&x, "numFmt") && xml_attr(&x, "formatCode", &code))
             own[id] = (char)shown_by_code(buf_str(&code));
@@ -230,7 +219,7 @@ static void open_cell(struct sheet *s)
     s->type = 'n';
     if (xml_attr(&s->x, "t", &type) && type.n > 0)
         s->type = str_eq(buf_str(&type), STR("str")) ? 'S' : type.p[0];
-    s->style = number_of(&s->x, "s", UINT64_MAX);
+    s->style = xml_attr_number(&s->x, "s", UINT64_MAX);
     s->column = column_of(&s->x, s->next);
     s->next = s->column + 1;
     s->shared = UINT64_MAX;
@@ -417,14 +406,14 @@ static void open(struct sheet *s)
     if (xml_is(x, "row")) {
         buf_reset(&s->row);
         s->at = s->next = 0;
-        s->row_n = number_of(x, "r", s->row_n + 1) % (ROWS_MAX + 1);
+        s->row_n = xml_attr_number(x, "r", s->row_n + 1) % (ROWS_MAX + 1);
     } else if (xml_is(x, "c")) {
         open_cell(s);
     } else if (xml_is(x, "rPh")) {
         s->phonetic = true;
     } else if (xml_is(x, "f")) {
         s->in_formula = true;
-        s->shared = number_of(x, "si", UINT64_MAX);
+        s->shared = xml_attr_number(x, "si", UINT64_MAX);
     } else {
         s->in_value = xml_is(x, "v") || (xml_is(x, "t") && !s->phonetic);
         s->valued = s->valued || s->in_value;
@@ -479,9 +468,8 @@ static int put_sheet(struct book *b, const struct xml *x, size_t n, struct err *
     buf_reset(&b->id);
     if (rc == 0 && xml_attr(x, "name", &name))
         rc = put_flat(b->out, buf_str(&name));
-    buf_reset(&name);
-    bool hidden = xml_attr(x, "state", &name) && !str_eq(buf_str(&name), STR("visible"));
     buf_release(&name);
+    bool hidden = xml_attr_is(x, "state", "hidden") || xml_attr_is(x, "state", "veryHidden");
     if (rc < 0 || buf_addz(b->out, hidden ? " (hidden)\n\n" : "\n\n") < 0)
         return docread_too_long(b->out, e);
     if (!xml_attr_prefixed(x, "id", &b->id) ||
@@ -514,15 +502,11 @@ static int read_sheets(struct book *b, struct err *e)
 static bool is_from_1904(struct str workbook)
 {
     struct xml x = XML_INIT(workbook);
-    struct buf value = BUF_INIT(64);
     bool found = false;
     enum xml_kind k;
     while (!found && (k = xml_next(&x)) != XML_END && k != XML_BAD)
         found = k == XML_OPEN && xml_is(&x, "workbookPr") &&
-                xml_attr(&x, "date1904", &value);
-    found = found &&
-            (str_eq(buf_str(&value), STR("1")) || str_eq(buf_str(&value), STR("true")));
-    buf_release(&value);
+                (xml_attr_is(&x, "date1904", "1") || xml_attr_is(&x, "date1904", "true"));
     return found;
 }
 

@@ -112,45 +112,49 @@ static const uint8_t padding[PAD] =
     "\x28\xbf\x4e\x5e\x4e\x75\x8a\x41\x64\x00\x4e\x56\xff\xfa\x01\x08\x2e\x2e\x00\xb6\xd0\x68"
     "\x3e\x80\x2f\x0c\xa9\xfe\x64\x53\x69\x7a";
 
+/* Returns a string of a dictionary; empty if it is not one of at least `least` bytes. */
+static struct str string_of(struct pdf *d, struct pdf_obj o, const char *key, size_t least)
+{
+    struct pdf_obj s = pdf_get(d, o, key);
+    return s.type == PDF_STRING && s.s.n >= least ? s.s : STR("");
+}
+
 /* Algorithms 2, 4 and 5: sets the key. Returns whether it is that of an empty password. */
 static bool old_key(struct pdf *d, struct pdf_obj o, struct pdf_crypt *c, int64_t revision)
 {
     struct pdf_obj id = pdf_item(d, pdf_get(d, d->trailer, "ID"), 0);
-    struct pdf_obj owner = pdf_get(d, o, "O"), user = pdf_get(d, o, "U");
     struct pdf_obj metadata = pdf_get(d, o, "EncryptMetadata");
+    struct str owner = string_of(d, o, "O", PAD), user = string_of(d, o, "U", MD5_SIZE);
     uint32_t rights = (uint32_t)pdf_int(pdf_get(d, o, "P"), 0);
     struct buf b = BUF_INIT(4096);
-    uint8_t hash[MD5_SIZE], made[PAD], step[MD5_SIZE];
-    if (owner.type != PDF_STRING || user.type != PDF_STRING || owner.s.n < PAD ||
-        user.s.n < MD5_SIZE)
+    uint8_t made[PAD], step[MD5_SIZE];
+    int rounds = revision >= 3 ? 50 : 0;
+    if (!owner.n || !user.n)
         return false;
+    id.s.n = id.type == PDF_STRING ? id.s.n : 0;
     buf_add(&b, padding, PAD);
-    buf_add(&b, owner.s.p, PAD);
+    buf_add(&b, owner.p, PAD);
     for (int i = 0; i < 4; i++)
         buf_addc(&b, (char)(rights >> 8 * i));
-    if (id.type == PDF_STRING)
-        buf_adds(&b, id.s);
+    buf_adds(&b, id.s);
     if (revision >= 4 && metadata.type == PDF_BOOL && !metadata.flag)
         buf_addz(&b, "\xff\xff\xff\xff");
-    md5(buf_str(&b), hash);
-    for (int i = 0; revision >= 3 && i < 50; i++)
-        md5(str_n(hash, c->key_n), hash);
-    memcpy(c->key, hash, c->key_n);
+    md5(buf_str(&b), c->key);
+    for (int i = 0; i < rounds; i++)
+        md5(key_of(c), c->key);
     memcpy(made, padding, PAD);
-    if (revision >= 3) {
-        buf_reset(&b);
-        buf_add(&b, padding, PAD);
-        if (id.type == PDF_STRING)
-            buf_adds(&b, id.s);
+    if (rounds) {
+        buf_truncate(&b, PAD);
+        buf_adds(&b, id.s);
         md5(buf_str(&b), made);
     }
-    for (unsigned i = 0; i < (revision >= 3 ? 20 : 1); i++) {
+    for (int i = 0; i < (rounds ? 20 : 1); i++) {
         for (size_t k = 0; k < c->key_n; k++)
             step[k] = (uint8_t)(c->key[k] ^ i);
         rc4(str_n(step, c->key_n), made, PAD, made);
     }
     buf_release(&b);
-    return memcmp(made, user.s.p, MD5_SIZE) == 0;
+    return memcmp(made, user.p, MD5_SIZE) == 0;
 }
 
 /* ISO 32000-2, algorithm 2.B, for an empty password: the salt's hash. */
@@ -179,16 +183,15 @@ static void new_hash(struct str salt, int64_t revision, uint8_t k[HASH_MAX])
 
 static bool new_key(struct pdf *d, struct pdf_obj o, struct pdf_crypt *c, int64_t revision)
 {
-    struct pdf_obj user = pdf_get(d, o, "U"), packed = pdf_get(d, o, "UE");
+    struct str user = string_of(d, o, "U", 48), packed = string_of(d, o, "UE", KEY_MAX);
     uint8_t hash[HASH_MAX], none[CIPHER_BLOCK] = {0};
-    if (user.type != PDF_STRING || packed.type != PDF_STRING || user.s.n < 48 ||
-        packed.s.n < KEY_MAX)
+    if (!user.n || !packed.n)
         return false;
-    new_hash(str_sub(user.s, 32, 8), revision, hash);
-    if (memcmp(hash, user.s.p, 32) != 0)
+    new_hash(str_sub(user, 32, 8), revision, hash);
+    if (memcmp(hash, user.p, 32) != 0)
         return false;
-    new_hash(str_sub(user.s, 40, 8), revision, hash);
-    cipher_aes_cbc(false, str_n(hash, KEY_MAX), none, packed.s.p, KEY_MAX, c->key);
+    new_hash(str_sub(user, 40, 8), revision, hash);
+    cipher_aes_cbc(false, str_n(hash, KEY_MAX), none, packed.p, KEY_MAX, c->key);
     return true;
 }
 
@@ -218,8 +221,7 @@ int pdf_crypt_open(struct pdf *d)
     if (!pdf_is_name(pdf_get(d, o, "Filter"), "Standard") || version < 1 || version > 5 ||
         version == 3)
         return err_set(&d->err, ERR_UNSUPPORTED,
-                       "it is encrypted in a way that od does not read: save it again without "
-                       "encryption");
+                       "it is encrypted in a way that od does not read");
     c->key_n = version == 5                            ? 32
                : version == 4                          ? 16
                : version == 1 || bits < 40 || bits > 128 ? 5
@@ -232,8 +234,8 @@ int pdf_crypt_open(struct pdf *d)
     }
     if (version == 5 ? !new_key(d, o, c, revision) : !old_key(d, o, c, revision))
         return err_set(&d->err, ERR_UNSUPPORTED,
-                       "it needs a password: save it again without one (qpdf --decrypt "
-                       "--password=… does so)");
+                       "it needs a password: save it again without one (qpdf --decrypt does "
+                       "so)");
     d->crypt = c;
     return 0;
 }
