@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/mime.h"
 #include "base/xalloc.h"
-#include "document/own.h"
+#include "document/package.h"
 #include "document/pdf/pdf.h"
 #include "os/file.h"
 
@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { JOB_NICE = 5, FRAME_INTERVAL = 30 };
@@ -132,6 +133,33 @@ static bool is_package(enum docread_kind kind)
     return kind >= DOCREAD_DOCX && kind <= DOCREAD_EPUB;
 }
 
+enum docread_kind docread_package_kind(struct str type)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        if (is_package(kinds[i].kind) && type.n == strlen(kinds[i].type) &&
+            strncasecmp(type.p, kinds[i].type, type.n) == 0)
+            return kinds[i].kind;
+    }
+    return DOCREAD_AUTO;
+}
+
+int docread_package(int fd, enum docread_kind kind, bool markdown, struct buf *out,
+                    struct err *e)
+{
+    switch (kind) {
+    case DOCREAD_DOCX:
+        return docread_docx(fd, markdown, out, e);
+    case DOCREAD_PPTX:
+        return docread_pptx(fd, markdown, out, e);
+    case DOCREAD_XLSX:
+        return docread_xlsx(fd, out, e);
+    case DOCREAD_ODF:
+        return docread_odf(fd, out, e);
+    default:
+        return docread_epub(fd, out, e);
+    }
+}
+
 /* Reads an office file in place, entry by entry. */
 static int read_package(const struct docread_file *f, enum docread_kind kind,
                         struct buf *out, struct err *e)
@@ -139,11 +167,7 @@ static int read_package(const struct docread_file *f, enum docread_kind kind,
     int fd = open_document(f->path, e);
     if (fd < 0)
         return -1;
-    int rc = kind == DOCREAD_DOCX   ? docread_docx(fd, f->markdown, out, e)
-             : kind == DOCREAD_PPTX ? docread_pptx(fd, f->markdown, out, e)
-             : kind == DOCREAD_XLSX ? docread_xlsx(fd, out, e)
-             : kind == DOCREAD_ODF  ? docread_odf(fd, out, e)
-                                    : docread_epub(fd, out, e);
+    int rc = docread_package(fd, kind, f->markdown, out, e);
     close(fd);
     return rc;
 }

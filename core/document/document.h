@@ -55,7 +55,7 @@ struct docread_file {
  * Appends the first line and the text, as the parse_ function prints it, with the last
  * newline. It blocks and takes memory in this process, so it is for helpers. On error
  * returns -1 and sets *e: a code of os/file.h, INVALID for a damaged file, UNSUPPORTED
- * for an encrypted one and for other formats, LIMIT. Then out has what the parse_
+ * for one that needs a password and for other formats, LIMIT. Then out has what the parse_
  * function prints: nothing, or for DOCREAD_PPTX the first line and one that begins with
  * "Error reading PowerPoint file: ".
  */
@@ -98,11 +98,13 @@ int docread_media(enum docread_kind kind, struct str name, struct str bytes,
  */
 const char *docread_picture(struct str bytes, uint64_t *width, uint64_t *height);
 
-/* Append the text of an open office file or book. Return as docread_text. */
-int docread_docx(int fd, bool markdown, struct buf *out, struct err *e);
-int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e);
-int docread_xlsx(int fd, struct buf *out, struct err *e);
-int docread_odf(int fd, struct buf *out, struct err *e);
-int docread_epub(int fd, struct buf *out, struct err *e);
+/*
+ * Returns the kind of an office file or book by its media type, in any case; DOCREAD_AUTO
+ * if it is another one.
+ */
+enum docread_kind docread_package_kind(struct str type);
+/* Appends the text of an open office file or book. Returns as docread_text. */
+int docread_package(int fd, enum docread_kind kind, bool markdown, struct buf *out,
+                    struct err *e);
 
 #endif

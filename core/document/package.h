@@ -51,4 +51,12 @@ int docread_chart(struct package *p, struct str rels, struct str from, struct st
 /* Sets *out to the name of the part that has the relationships of `part`. */
 int package_rels_name(struct str part, struct buf *out);
 
+/* ---- the formats: the text of an open file, appended; return as docread_text ---- */
+
+int docread_docx(int fd, bool markdown, struct buf *out, struct err *e);
+int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e);
+int docread_xlsx(int fd, struct buf *out, struct err *e);
+int docread_odf(int fd, struct buf *out, struct err *e);
+int docread_epub(int fd, struct buf *out, struct err *e);
+
 #endif

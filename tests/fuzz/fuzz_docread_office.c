@@ -6,7 +6,7 @@
  */
 #include "archive/zip.h"
 #include "base/log.h"
-#include "document/own.h"
+#include "document/package.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -4,11 +4,13 @@
  * and what was made to do harm ends with an error.
  */
 #define T_LIMIT_S 100
+#include "base/enc.h"
 #include "document/own.h"
 #include "document/pdf/own.h"
 #include "document/pdf/pdf.h"
 #include "text/glyph.h"
 
+#include "encrypted.h"
 #include "t.h"
 
 #include <zlib.h>
@@ -816,6 +818,43 @@ TEST(encrypted)
     stream(4, "", PAGE_CONTENT);
     end("/Encrypt<</Filter/Standard>>");
     check_error(ERR_UNSUPPORTED, "encrypted");
+    frame();
+    stream(4, "", PAGE_CONTENT);
+    end("/Encrypt<</Filter/Standard/V 2/R 3/Length 128/P -4/O(short)/U(short)>>");
+    check_error(ERR_UNSUPPORTED, "password");
+}
+
+static void check_encrypted(size_t i)
+{
+    const char *name = encrypted_files[i].name;
+    int rc = read_file();
+    if (strcmp(name, "password") == 0)
+        CHECK(rc < 0 && strstr(err.text, "it needs a password"));
+    else if (rc < 0 || !strstr(buf_z(&text), "@@ Page 1 @@\nThe secret text\n"))
+        T_FAIL("%s: %s%s", name, err.text, buf_z(&text));
+}
+
+TEST(encrypted_without_a_password)
+{
+    for (size_t i = 0; i < sizeof(encrypted_files) / sizeof(*encrypted_files); i++) {
+        buf_reset(&file);
+        CHECK_INT(dec_base64(&file, str_of(encrypted_files[i].base64)), 0);
+        check_encrypted(i);
+    }
+}
+
+/* Whatever is cut off or changed there, the reader ends. */
+TEST(encrypted_and_damaged)
+{
+    for (size_t i = 0; i < sizeof(encrypted_files) / sizeof(*encrypted_files); i++) {
+        buf_reset(&file);
+        CHECK_INT(dec_base64(&file, str_of(encrypted_files[i].base64)), 0);
+        for (size_t flip = 20; flip < file.n; flip += 7) {
+            file.p[flip] ^= 1;
+            read_file();
+            file.p[flip] ^= 1;
+        }
+    }
 }
 
 TEST(pictures_only)
