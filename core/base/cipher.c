@@ -17,8 +17,8 @@ void cipher_aes_cbc(bool encrypt, struct str key, const uint8_t iv[CIPHER_BLOCK]
     int rc = encrypt ? mbedtls_aes_setkey_enc(&aes, bytes, (unsigned)key.n * 8)
                      : mbedtls_aes_setkey_dec(&aes, bytes, (unsigned)key.n * 8);
     if (rc == 0)
-        rc = mbedtls_aes_crypt_cbc(&aes, encrypt ? MBEDTLS_AES_ENCRYPT : MBEDTLS_AES_DECRYPT,
-                                   n, chain, in, out);
+        rc = mbedtls_aes_crypt_cbc(
+            &aes, encrypt ? MBEDTLS_AES_ENCRYPT : MBEDTLS_AES_DECRYPT, n, chain, in, out);
     BUG_ON(rc != 0);
     mbedtls_aes_free(&aes);
 }

@@ -124,6 +124,7 @@ bool hash_equal(const void *a, const void *b, size_t n)
 void hash_sha512(struct str bytes, int bits, uint8_t *out)
 {
     uint8_t all[64];
-    BUG_ON(mbedtls_sha512((const unsigned char *)bytes.p, bytes.n, all, bits == 384) != 0);
+    BUG_ON(mbedtls_sha512((const unsigned char *)bytes.p, bytes.n, all, bits == 384) !=
+           0);
     memcpy(out, all, (size_t)bits / 8);
 }

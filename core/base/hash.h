@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashes: SHA-1, SHA-256, SHA-384, SHA-512 (FIPS 180-4), HMAC-SHA-256 (RFC 2104), and a comparison whose
- * time does not depend on where two secrets differ.
+ * Hashes: SHA-1, SHA-256, SHA-384, SHA-512 (FIPS 180-4), HMAC-SHA-256 (RFC 2104), and a
+ * comparison whose time does not depend on where two secrets differ.
  *
  * SHA-1 is for protocols that name it (RFC 6455 §4.2.2), never for trust.
  * Nothing here fails and nothing is allocated.

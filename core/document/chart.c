@@ -24,7 +24,7 @@ static int put_row(struct chart *c, struct str name, struct str cells)
     int rc = buf_adds(&all, cells);
     if (c->rows == 0)
         buf_addf(c->out, "Chart:%s%.*s\n%s", title.n ? " " : "", STR_ARG(title),
-                      c->markdown ? "\n" : "");
+                 c->markdown ? "\n" : "");
     if (rc == 0 && c->markdown)
         rc = docread_row(c->out, buf_str(&all), c->rows == 0);
     else if (rc == 0)
@@ -83,7 +83,8 @@ static int close_element(struct chart *c)
         c->other_level = true; /* only the innermost is shown */
     else if (values || xml_is(x, "bubbleSize"))
         return c->in_series && c->row.n
-                   ? put_row(c, values ? buf_str(&c->name) : STR("size"), buf_str(&c->row))
+                   ? put_row(c, values ? buf_str(&c->name) : STR("size"),
+                             buf_str(&c->row))
                    : 0;
     else if ((xml_is(x, "cat") || xml_is(x, "xVal")) && c->row.n &&
              !str_eq(buf_str(&c->row), buf_str(&c->above))) {

@@ -35,10 +35,10 @@ struct docx {
     int cells, skip;
     bool in_text;
     bool markdown;
-    bool in_look;             /* in the properties of a run */
-    bool hidden;              /* the run is not shown (17.3.2.41) */
-    struct buf *hidden_in;    /* where a mark of hidden text is open; NULL: nowhere */
-    bool in_check, checked;   /* of a form's check box (17.16.7) */
+    bool in_look;           /* in the properties of a run */
+    bool hidden;            /* the run is not shown (17.3.2.41) */
+    struct buf *hidden_in;  /* where a mark of hidden text is open; NULL: nowhere */
+    bool in_check, checked; /* of a form's check box (17.16.7) */
     struct docx_styles styles;
     struct docx_look look;  /* of the paragraph */
     int above[LIST_LEVELS]; /* levels of the previous item, and of those it is in */
@@ -231,10 +231,12 @@ static bool is_on(const struct xml *x)
 /* 17.3.3.30: fonts of symbols have their own characters, and some of them are boxes. */
 static int put_symbol(struct docx *d)
 {
-    static const char known[] = "\001111\2☐\001168\2☐\001253\2☒\001254\2☑\001252\2✓\001251\2✗\001183\2•"
-                                "\001224\2→\001223\2←\1";
+    static const char known[] =
+        "\001111\2☐\001168\2☐\001253\2☒\001254\2☑\001252\2✓\001251\2✗\001183\2•"
+        "\001224\2→\001223\2←\1";
     struct buf code = BUF_INIT(ID_MAX);
-    unsigned long c = xml_attr(&d->x, "char", &code) ? strtoul(buf_z(&code), NULL, 16) : 0;
+    unsigned long c = xml_attr(&d->x, "char", &code) ? strtoul(buf_z(&code), NULL, 16)
+                                                     : 0;
     char z[4];
     buf_reset(&code);
     buf_addi(&code, c >= 0xf000 ? (int64_t)c - 0xf000 : (int64_t)c);
@@ -318,15 +320,13 @@ static int open(struct docx *d)
     else if (is_skipped(x)) {
         d->skip = (int)x->depth;
         d->in_look = xml_is(x, "rPr");
-    }
-    else if (xml_is(x, "p") && d->nested++ == 0)
+    } else if (xml_is(x, "p") && d->nested++ == 0)
         d->look = (struct docx_look){0};
     else if (xml_is(x, "tc"))
         d->cells++;
     else if (xml_is(x, "tbl") && !d->cells)
         d->rows = 0;
-    else if (xml_is(x, "hyperlink") && d->markdown && d->nested &&
-             d->body != ASIDE)
+    else if (xml_is(x, "hyperlink") && d->markdown && d->nested && d->body != ASIDE)
         return begin_link(d);
     else if (xml_is(x, "t"))
         d->in_text = true;
@@ -398,7 +398,8 @@ static int walk(struct docx *d, struct err *e)
 
 /* ---- notes, headers and footers ---- */
 
-/* Appends what was read aside after the words of its kind, unless that was said before. */
+/* Appends what was read aside after the words of its kind, unless that was said before.
+ */
 static int put_note(struct docx *d, struct str words, bool once, size_t from)
 {
     struct str text = str_trim(buf_str(&d->aside));
@@ -497,7 +498,8 @@ static int read_headers(struct docx *d, struct buf *part, size_t from)
         n++;
         if (package_target(buf_str(&d->rels), d->name, buf_str(&id), "", &name) &&
             package_read(d->p, buf_str(&name), part, &none) == 0)
-            rc = read_aside(d, buf_str(part), 0, header ? "[Header] " : "[Footer] ", from);
+            rc = read_aside(d, buf_str(part), 0, header ? "[Header] " : "[Footer] ",
+                            from);
     }
     buf_release(&type);
     buf_release(&id);
@@ -547,8 +549,8 @@ int docread_docx(int fd, bool markdown, struct buf *out, struct err *e)
     }
     if (rc == 0 && !d.body)
         rc = err_set(e, ERR_INVALID, "it has no body of a Word document");
-    if (rc == 0 && (flush_aside(&d) < 0 || read_asides(&d, &part) < 0 ||
-                    buf_addc(out, '\n') < 0))
+    if (rc == 0 &&
+        (flush_aside(&d) < 0 || read_asides(&d, &part) < 0 || buf_addc(out, '\n') < 0))
         rc = docread_too_long(out, e);
     buf_release(&part);
     buf_release(&name);

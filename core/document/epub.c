@@ -31,7 +31,8 @@ static void put_path(struct buf *out, struct str url)
     for (size_t i = 0; i < url.n && url.p[i] != '#'; i++) {
         bool coded = url.p[i] == '%' && i + 2 < url.n && hex(url.p[i + 1]) >= 0 &&
                      hex(url.p[i + 2]) >= 0;
-        buf_addc(out, coded ? (char)(hex(url.p[i + 1]) << 4 | hex(url.p[i + 2])) : url.p[i]);
+        buf_addc(out,
+                 coded ? (char)(hex(url.p[i + 1]) << 4 | hex(url.p[i + 2])) : url.p[i]);
         i += coded ? 2 : 0;
     }
 }
@@ -59,7 +60,8 @@ static void take_item(struct epub *b, const struct xml *x)
 static int put_page(struct epub *b, const struct xml *x, struct buf *out, struct err *e)
 {
     struct buf id = BUF_INIT(4096);
-    const char *name = xml_attr(x, "idref", &id) ? map_get(&b->items, buf_str(&id)) : NULL;
+    const char *name = xml_attr(x, "idref", &id) ? map_get(&b->items, buf_str(&id))
+                                                 : NULL;
     buf_release(&id);
     if (!name)
         return 0;
@@ -71,8 +73,8 @@ static int put_page(struct epub *b, const struct xml *x, struct buf *out, struct
     }
     size_t before = out->n;
     long body = str_find(buf_str(&b->part), STR("<body"));
-    if (docread_html(str_sub(buf_str(&b->part), body > 0 ? (size_t)body : 0, b->part.n), out,
-                     e) < 0)
+    if (docread_html(str_sub(buf_str(&b->part), body > 0 ? (size_t)body : 0, b->part.n),
+                     out, e) < 0)
         return -1;
     return out->n == before || buf_addc(out, '\n') == 0 ? 0 : docread_too_long(out, e);
 }
@@ -109,10 +111,12 @@ static int read_all(struct epub *b, struct buf *out, struct err *e)
         return err_set(e, ERR_INVALID, "it does not name its package document");
     if (package_read(&b->p, STR("META-INF/encryption.xml"), &b->part, e) == 0 &&
         str_find(buf_str(&b->part), STR("xmlenc#aes")) >= 0)
-        return err_set(e, ERR_UNSUPPORTED, "it is encrypted: save it again without a password");
+        return err_set(e, ERR_UNSUPPORTED,
+                       "it is encrypted: save it again without a password");
     *e = (struct err)ERR_INIT;
-    return package_read(&b->p, buf_str(&b->name), &b->main, e) < 0 ? -1
-                                                                   : read_spine(b, out, e);
+    return package_read(&b->p, buf_str(&b->name), &b->main, e) < 0
+               ? -1
+               : read_spine(b, out, e);
 }
 
 int docread_epub(int fd, struct buf *out, struct err *e)

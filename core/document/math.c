@@ -10,8 +10,8 @@ enum { ARGS = 3, DEPTH_MAX = 48, CHAR_MAX_BYTES = 16, ARG_MAX = 1 << 20 };
  * Elements, and how they are written. T: their text; N: not at all; L: parts between the
  * brackets of their properties; M: rows of a matrix; E: lines; R: cells of a row; S: the
  * root of all parts. Others are forms. 0, 1, 2 there: a part, in parentheses unless it is
- * one letter, number or name; a, b, c: a part as it is; C: the sign of the properties. A _
- * or ^ before an empty part is left out, as are brackets around one.
+ * one letter, number or name; a, b, c: a part as it is; C: the sign of the properties. A
+ * _ or ^ before an empty part is left out, as are brackets around one.
  */
 static const char shapes[] =
     "\1f\0020/1\1sSup\0020^1\1sSub\0020_1\1sSubSup\0020_1^2\1sPre\2_0^1c\1rad\2√[a]1"
@@ -29,7 +29,7 @@ struct math {
 };
 
 /* The properties of an element: 22.1.2.20, 22.1.2.24. */
-struct look {
+struct math_look {
     char sign[CHAR_MAX_BYTES], begin[CHAR_MAX_BYTES], end[CHAR_MAX_BYTES],
         between[CHAR_MAX_BYTES];
     bool no_degree;
@@ -91,7 +91,8 @@ static void token(struct math *m, struct buf *out, bool skip)
             xml_text(m->x, &text);
     }
     struct str s = trim ? str_trim(buf_str(&text)) : buf_str(&text);
-    if (s.n == 3 && memcmp(s.p, "\xe2\x81\xa1", 2) == 0 && (unsigned char)s.p[2] - 0xa1u < 4)
+    if (s.n == 3 && memcmp(s.p, "\xe2\x81\xa1", 2) == 0 &&
+        (unsigned char)s.p[2] - 0xa1u < 4)
         s = s.p[2] == '\xa1' ? STR(" ") : STR(""); /* signs that are not shown */
     apart(m, out, s);
     buf_adds(out, s);
@@ -109,10 +110,10 @@ static void take_attr(const struct xml *x, const char *name, char to[CHAR_MAX_BY
     buf_release(&value);
 }
 
-static void look_init(struct look *l, const struct xml *x)
+static void look_init(struct math_look *l, const struct xml *x)
 {
     bool fenced = xml_is(x, "mfenced");
-    *l = (struct look){.begin = "(", .end = ")", .between = "|", .sign = "\xcc\x82"};
+    *l = (struct math_look){.begin = "(", .end = ")", .between = "|", .sign = "\xcc\x82"};
     if (fenced)
         l->between[0] = ',';
     if (xml_is(x, "nary"))
@@ -124,7 +125,7 @@ static void look_init(struct look *l, const struct xml *x)
 }
 
 /* Reads the properties if the element just opened has them, up to their end. */
-static bool take_look(struct math *m, struct look *l)
+static bool take_look(struct math *m, struct math_look *l)
 {
     struct xml *x = m->x;
     size_t inside = x->depth;
@@ -152,7 +153,7 @@ static bool take_look(struct math *m, struct look *l)
 
 /* Appends the parts as the form says. */
 static void put_form(struct buf *out, const char *f, const struct buf *arg,
-                     const struct look *l)
+                     const struct math_look *l)
 {
     for (; *f != 1; f++) {
         if (*f >= '0' && *f <= '2')
@@ -174,7 +175,7 @@ static void put_form(struct buf *out, const char *f, const struct buf *arg,
 static void parts(struct math *m, struct buf *out, const char *form, int depth)
 {
     struct buf arg[ARGS];
-    struct look l;
+    struct math_look l;
     size_t inside = m->x->depth, n = 0, last = strchr("LMERS", *form) ? 0 : ARGS - 1;
     enum xml_kind k;
     m->tail = NULL;
@@ -210,7 +211,7 @@ static void element(struct math *m, struct buf *out, int depth)
 {
     const char *form = depth > DEPTH_MAX ? "N" : docread_word(shapes, m->x->name);
     size_t inside = m->x->depth;
-    struct look ignored = {.no_degree = false};
+    struct math_look ignored = {.no_degree = false};
     enum xml_kind k;
     if (*form == 'T' || *form == 'N') {
         token(m, out, *form == 'N');

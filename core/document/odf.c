@@ -4,8 +4,8 @@
  * Markdown. Elements are walked by recursion up to a depth; deeper ones are left out. The
  * text goes to a buffer that the context names: the document's, that of the notes, which
  * follow the text, or that of the boxes of a paragraph, which follow it. Headers and
- * footers are in a part of their own, as are formulas and charts. Adds are not checked one
- * by one: buffers keep that they were full.
+ * footers are in a part of their own, as are formulas and charts. Adds are not checked
+ * one by one: buffers keep that they were full.
  */
 #include "document/math.h"
 #include "document/package.h"
@@ -60,7 +60,8 @@ static const char elements[] =
     "\1text\2K\1textarea\2K\1formatted-text\2K\1combobox\2K\1style\2Y\1list-style\2L"
     "\1hidden-text\2H\1section\2X\1header\2E\1header-left\2E\1header-first\2E\1footer\2F"
     "\1footer-left\2F\1footer-first\2F\1chart\2j\1title\2J\1axis\2-\1tracked-changes\2-"
-    "\1ruby-text\2-\1note-citation\2-\1image\2-\1desc\2-\1object-ole\2-\1event-listeners\2-"
+    "\1ruby-text\2-\1note-citation\2-\1image\2-\1desc\2-\1object-ole\2-\1event-"
+    "listeners\2-"
     "\1spreadsheet\2D\1";
 
 static void walk(struct odf *o, int depth);
@@ -153,7 +154,8 @@ static void take_style(struct odf *o, bool list)
             style |= (uintptr_t)ORDERED << (level - 1);
         else if (level)
             style |= DOTTED;
-        else if (!list && (xml_attr_is(x, "display", "none") || xml_attr_is(x, "display", "false") ||
+        else if (!list && (xml_attr_is(x, "display", "none") ||
+                           xml_attr_is(x, "display", "false") ||
                            xml_attr_is(x, "visibility", "hidden")))
             style |= HIDDEN;
     }
@@ -252,7 +254,8 @@ static void paragraph(struct odf *o, int depth, const char *mark)
         walk(o, depth);
     at->para--;
     at->pending = at->pending && out->n == inner;
-    end_unless_empty(out, from, inner, at->level || at->para || at->cells ? "\n" : "\n\n");
+    end_unless_empty(out, from, inner,
+                     at->level || at->para || at->cells ? "\n" : "\n\n");
     put_aside(o);
 }
 
@@ -276,7 +279,8 @@ static void item(struct odf *o, int depth)
 {
     struct odf_place *at = &o->at;
     /* A style that has no other level than an ordered first one is used at any. */
-    bool ordered = at->list == ORDERED || (at->level <= LEVELS && at->list >> at->level & 1);
+    bool ordered = at->list == ORDERED ||
+                   (at->level <= LEVELS && at->list >> at->level & 1);
     at->count = ordered ? number_of(&o->x, "start-value", at->count + 1, ROWS_MAX) : 0;
     at->pending = xml_is(&o->x, "list-item");
     walk(o, depth);
@@ -389,7 +393,8 @@ static void table_row(struct odf *o, int depth)
     at->out = &o->row;
     walk(o, depth);
     at->out = out;
-    for (; o->row.n && n > 0 && docread_row(out, buf_str(&o->row), at->rows == 0) == 0; n--)
+    for (; o->row.n && n > 0 && docread_row(out, buf_str(&o->row), at->rows == 0) == 0;
+         n--)
         at->rows++;
     if (buf_full(&o->row))
         buf_reserve(out, out->max + 1); /* fails, so that this is an error */
@@ -427,7 +432,8 @@ static void object(struct odf *o, int depth)
         buf_truncate(&name, name.n - 1);
     buf_addz(&name, "/content.xml");
     if (part_of_its_own &&
-        package_read(o->p, str_sub(buf_str(&name), strncmp(name.p, "./", 2) ? 0 : 2, name.n),
+        package_read(o->p,
+                     str_sub(buf_str(&name), strncmp(name.p, "./", 2) ? 0 : 2, name.n),
                      &part, &none) == 0) {
         o->object = true;
         o->x = (struct xml)XML_INIT(buf_str(&part));
@@ -489,7 +495,8 @@ static void page_end(struct odf *o, int depth, const char *name)
     aside(o, out);
     walk(o, depth);
     end_unless_empty(out, from, inner, "\n\n");
-    if (str_find(str_sub(buf_str(out), 0, from), str_sub(buf_str(out), from, out->n)) >= 0)
+    if (str_find(str_sub(buf_str(out), 0, from), str_sub(buf_str(out), from, out->n)) >=
+        0)
         buf_truncate(out, from);
     o->at = before;
 }

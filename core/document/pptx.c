@@ -136,7 +136,8 @@ static int step(struct slide *s, enum xml_kind k)
         return 0;
     }
     if (k == XML_TEXT)
-        return s->in_text && (s->in_shape || s->in_table) ? xml_text(&s->x, &s->shape) : 0;
+        return s->in_text && (s->in_shape || s->in_table) ? xml_text(&s->x, &s->shape)
+                                                          : 0;
     return k == XML_OPEN ? open(s) : close_element(s);
 }
 

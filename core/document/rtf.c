@@ -23,9 +23,19 @@ enum {
 };
 
 /* Where the text of a group goes. TABLES are those of fonts and styles. */
-enum place { HERE, NOWHERE, TABLES, INSTRUCTION, AUTHOR, NOTE, COMMENT, HEADER, FOOTER };
+enum rtf_place {
+    HERE,
+    NOWHERE,
+    TABLES,
+    INSTRUCTION,
+    AUTHOR,
+    NOTE,
+    COMMENT,
+    HEADER,
+    FOOTER
+};
 
-struct group {
+struct rtf_group {
     uint8_t place;
     bool starred; /* it began with \* */
     bool first;   /* nothing was read in it yet */
@@ -50,23 +60,23 @@ struct rtf {
     struct buf author; /* of the next comment */
     struct buf url;    /* of the field */
     struct buf kept;   /* the paragraph that a note, header or footer interrupts */
-    struct group stack[GROUPS_MAX];
+    struct rtf_group stack[GROUPS_MAX];
     size_t depth;
-    size_t lost;               /* groups that are open beyond the limit */
+    size_t lost;                 /* groups that are open beyond the limit */
     uint8_t charsets[FONTS_MAX]; /* of the fonts */
     uint8_t levels[FONTS_MAX];   /* of the styles: those of headings, from 1 */
     int codepage;
-    int skip;    /* characters that stand in for one that was read */
+    int skip;      /* characters that stand in for one that was read */
     uint32_t high; /* the first half of a surrogate pair, or 0 */
-    int outline; /* level of the heading, from 0; -1: it is not one */
+    int outline;   /* level of the heading, from 0; -1: it is not one */
     size_t rows, notes_n;
-    bool in_table, marked; /* marked: a mark of hidden text is open */
-    bool full;             /* text was lost */
-    size_t url_from;       /* where the text of the link begins */
+    bool in_table, marked;         /* marked: a mark of hidden text is open */
+    bool full;                     /* text was lost */
+    size_t url_from;               /* where the text of the link begins */
     struct charset_tables *tables; /* owned; NULL until they are needed */
 };
 
-static struct group *top(struct rtf *r) { return &r->stack[r->depth]; }
+static struct rtf_group *top(struct rtf *r) { return &r->stack[r->depth]; }
 
 /* ---- characters ---- */
 
@@ -76,9 +86,9 @@ static int codepage_of(const struct rtf *r, uint8_t charset)
     static const struct {
         uint8_t charset;
         int page;
-    } known[] = {{128, 932}, {129, 949}, {134, 936}, {136, 950}, {161, 1253},
+    } known[] = {{128, 932},  {129, 949},  {134, 936},  {136, 950},  {161, 1253},
                  {162, 1254}, {163, 1258}, {177, 1255}, {178, 1256}, {186, 1257},
-                 {204, 1251}, {222, 874}, {238, 1250}};
+                 {204, 1251}, {222, 874},  {238, 1250}};
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
         if (known[i].charset == charset)
             return known[i].page;
@@ -147,7 +157,7 @@ static void end_mark(struct rtf *r)
 /* Prepares for text of the group. Returns false if it is not shown. */
 static bool begin_text(struct rtf *r)
 {
-    const struct group *g = top(r);
+    const struct rtf_group *g = top(r);
     if (r->lost || g->deleted || (g->place != HERE && g->place < NOTE))
         return false;
     if (g->hidden != r->marked) {
@@ -267,7 +277,7 @@ static void swap_paragraph(struct rtf *r)
 }
 
 /* Begins a note, comment, header or footer: it has a paragraph of its own. */
-static void begin_aside(struct rtf *r, enum place place)
+static void begin_aside(struct rtf *r, enum rtf_place place)
 {
     bool inner = false; /* in another one, or in what is skipped */
     for (size_t i = 0; i <= r->depth; i++)
@@ -282,7 +292,7 @@ static void begin_aside(struct rtf *r, enum place place)
     swap_paragraph(r);
 }
 
-static void end_aside(struct rtf *r, enum place place)
+static void end_aside(struct rtf *r, enum rtf_place place)
 {
     struct buf *out = place >= HEADER ? &r->ends : &r->notes;
     size_t from = out->n;
@@ -296,9 +306,8 @@ static void end_aside(struct rtf *r, enum place place)
         buf_addf(out, "Comment%s%.*s: ", by.n ? " by " : "", STR_ARG(by));
     buf_adds(out, s);
     buf_addz(out, "\n\n");
-    if (place >= HEADER &&
-        (!s.n || str_find(str_sub(buf_str(out), 0, from),
-                          str_sub(buf_str(out), from, out->n)) >= 0))
+    if (place >= HEADER && (!s.n || str_find(str_sub(buf_str(out), 0, from),
+                                             str_sub(buf_str(out), from, out->n)) >= 0))
         buf_truncate(out, from);
     buf_reset(&r->author);
     drop(r, &r->para);
@@ -310,7 +319,7 @@ static void begin_result(struct rtf *r)
 {
     struct str s = str_trim(buf_str(&r->url)), word = str_cut(&s, '"');
     struct str url = str_cut(&s, '"');
-    struct group *g = top(r);
+    struct rtf_group *g = top(r);
     g->link = str_starts(word, STR("HYPERLINK")) && url.n && !buf_full(&r->url) &&
               str_find(word, STR("\\l")) < 0 && g->place == HERE && begin_text(r);
     if (g->link) {
@@ -340,7 +349,7 @@ static void begin_group(struct rtf *r)
         r->lost++;
         return;
     }
-    struct group *g = &r->stack[r->depth + 1];
+    struct rtf_group *g = &r->stack[r->depth + 1];
     *g = r->stack[r->depth++];
     g->starred = g->link = false;
     g->first = true;
@@ -350,7 +359,7 @@ static void begin_group(struct rtf *r)
 
 static void end_group(struct rtf *r)
 {
-    const struct group *g = top(r);
+    const struct rtf_group *g = top(r);
     r->skip = 0;
     if (r->lost || r->depth == 0) {
         r->lost -= r->lost > 0;
@@ -372,11 +381,11 @@ static void end_group(struct rtf *r)
  * The words that are read: a letter for what they do, and a number for it.
  * P the group goes to a place; A the same, with a paragraph of its own; c a character;
  * p a paragraph ends; e a cell; r a row; n a cell or row of a table in a cell; d the
- * paragraph's look is forgotten; s its style; t it is in a table; o its level; l the letters' look is
- * forgotten; v they are hidden; x deleted; U how many stand in for a \u; u that; f the
- * font; F its character set; a the code page; C a code page by name; R a field's result;
- * L the mark of a list; m a part of a formula; k a group that is text even if it is
- * starred.
+ * paragraph's look is forgotten; s its style; t it is in a table; o its level; l the
+ * letters' look is forgotten; v they are hidden; x deleted; U how many stand in for a \u;
+ * u that; f the font; F its character set; a the code page; C a code page by name; R a
+ * field's result; L the mark of a list; m a part of a formula; k a group that is text
+ * even if it is starred.
  */
 static const char words[] =
     "\1par\2p\1sect\2p\1page\2p\1line\2c10\1tab\2c9\1cell\2e\1row\2r\1nestcell\2n"
@@ -384,7 +393,8 @@ static const char words[] =
     "\1uc\2U\1u\2u\1f\2f\1fcharset\2F\1ansicpg\2a\1mac\2C10000\1pc\2C866"
     "\1emdash\2c8212\1endash\2c8211\1bullet\2c8226\1lquote\2c8216\1rquote\2c8217"
     "\1ldblquote\2c8220\1rdblquote\2c8221\1emspace\2c32\1enspace\2c32\1fonttbl\2P2"
-    "\1colortbl\2P1\1stylesheet\2P2\1s\2s\1info\2P1\1pict\2P1\1objdata\2P1\1nonshppict\2P1"
+    "\1colortbl\2P1\1stylesheet\2P2\1s\2s\1info\2P1\1pict\2P1\1objdata\2P1\1nonshppict\2P"
+    "1"
     "\1shprslt\2P1\1sp\2P1\1do\2P1\1xe\2P1\1tc\2P1\1fldinst\2P3\1fldrslt\2R"
     "\1footnote\2A5\1annotation\2A6\1atnauthor\2P4\1header\2A7\1headerl\2A7\1headerr\2A7"
     "\1headerf\2A7\1footer\2A8\1footerl\2A8\1footerr\2A8\1footerf\2A8\1listtext\2L"
@@ -392,8 +402,8 @@ static const char words[] =
     "\1mctrlPr\2P1\1mchr\2P1\1mbegChr\2P1\1mendChr\2P1\1mnum\2m0\1mden\2m1\1msup\2m2"
     "\1msub\2m3\1mrad\2m4\1";
 
-_Static_assert(NOWHERE == 1 && TABLES == 2 && INSTRUCTION == 3 && AUTHOR == 4 && NOTE == 5 &&
-                   COMMENT == 6 && HEADER == 7 && FOOTER == 8,
+_Static_assert(NOWHERE == 1 && TABLES == 2 && INSTRUCTION == 3 && AUTHOR == 4 &&
+                   NOTE == 5 && COMMENT == 6 && HEADER == 7 && FOOTER == 8,
                "the words have these numbers");
 
 static const char marks[][4] = {"(", "/(", "^(", "_(", "√"};
@@ -401,7 +411,7 @@ static const char marks[][4] = {"(", "/(", "^(", "_(", "√"};
 /* Takes a control word: what it does, its number there, and its own; has: it has one. */
 static void take_word(struct rtf *r, char does, int n, int own, bool has)
 {
-    struct group *g = top(r);
+    struct rtf_group *g = top(r);
     switch (does) {
     case 'P':
         if (g->place == HERE || g->place >= NOTE)
@@ -410,7 +420,7 @@ static void take_word(struct rtf *r, char does, int n, int own, bool has)
             buf_reset(&r->url);
         break;
     case 'A':
-        begin_aside(r, (enum place)n);
+        begin_aside(r, (enum rtf_place)n);
         break;
     case 'c':
         put_char(r, g->list && n == '\t' ? ' ' : (uint32_t)n);
@@ -595,7 +605,7 @@ int docread_rtf(struct str bytes, struct buf *out, struct err *e)
     struct rtf *r = calloc(1, sizeof(*r));
     if (!r)
         return err_set(e, ERR_LIMIT, "there is no memory for its text");
-    struct buf *all[] = {&r->para, &r->row, &r->raw,    &r->notes,
+    struct buf *all[] = {&r->para, &r->row,  &r->raw,    &r->notes,
                          &r->ends, &r->kept, &r->author, &r->url};
     r->s = bytes;
     r->out = out;

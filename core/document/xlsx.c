@@ -40,7 +40,7 @@ struct book {
     struct buf shown;   /* of each cell format: an enum xlsx_shown */
     struct buf formula; /* of the cell */
     struct xlsx_shared shared[SHARED_MAX]; /* of the sheet */
-    bool from_1904;     /* what day 0 is */
+    bool from_1904;                        /* what day 0 is */
 };
 
 static int damaged(struct err *e, const char *what)
@@ -359,12 +359,10 @@ static void take_shared(struct sheet *s)
     struct xlsx_shared *x = s->shared < SHARED_MAX ? &b->shared[s->shared] : NULL;
     if (x && b->formula.n) {
         free(x->text);
-        *x = (struct xlsx_shared){.text = strdup(buf_z(&b->formula)),
-                                  .column = s->column,
-                                  .row = s->row_n};
+        *x = (struct xlsx_shared){
+            .text = strdup(buf_z(&b->formula)), .column = s->column, .row = s->row_n};
     } else if (x && x->text && s->column >= x->column && s->row_n >= x->row) {
-        put_moved(&b->formula, str_of(x->text), s->column - x->column,
-                  s->row_n - x->row);
+        put_moved(&b->formula, str_of(x->text), s->column - x->column, s->row_n - x->row);
     }
 }
 
@@ -469,7 +467,8 @@ static int put_sheet(struct book *b, const struct xml *x, size_t n, struct err *
     if (rc == 0 && xml_attr(x, "name", &name))
         rc = put_flat(b->out, buf_str(&name));
     buf_release(&name);
-    bool hidden = xml_attr_is(x, "state", "hidden") || xml_attr_is(x, "state", "veryHidden");
+    bool hidden = xml_attr_is(x, "state", "hidden") ||
+                  xml_attr_is(x, "state", "veryHidden");
     if (rc < 0 || buf_addz(b->out, hidden ? " (hidden)\n\n" : "\n\n") < 0)
         return docread_too_long(b->out, e);
     if (!xml_attr_prefixed(x, "id", &b->id) ||

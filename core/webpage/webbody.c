@@ -218,7 +218,8 @@ bool webbody_is_document(struct str type, struct str url)
     bool vague = is_vague(kind) || webpage_is_word(kind, "application/zip");
     if (vague && !webpage_is_word(kind, "text/plain"))
         kind = str_of(mime_of(url, STR("")));
-    return webpage_is_word(kind, "application/pdf") || docread_package_kind(kind) != DOCREAD_AUTO;
+    return webpage_is_word(kind, "application/pdf") ||
+           docread_package_kind(kind) != DOCREAD_AUTO;
 }
 
 /* Reads an office file or book from a temporary file, as its readers need one. */
@@ -273,7 +274,8 @@ bool webbody_is_shown(const struct webbody *b)
     char small[TYPE_MAX];
     bool packed = str_trim(b->encoding).n > 0;
     struct str type = type_of(b, packed ? STR("") : b->bytes, small);
-    return has_word(type, "html") || is_text(type) || docread_package_kind(type) != DOCREAD_AUTO ||
+    return has_word(type, "html") || is_text(type) ||
+           docread_package_kind(type) != DOCREAD_AUTO ||
            str_eq(type, STR("application/pdf")) || str_starts(type, STR("image/")) ||
            str_starts(type, STR("audio/")) || str_starts(type, STR("video/"));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Encrypted files (7.6, and ISO 32000-2, 7.6.4) whose user password is empty: anybody may
- * read those, and what the owner allows is for programs that change or print them. MD5 and
- * RC4 are here because the formats before 2008 are made of them; nothing else uses them.
+ * read those, and what the owner allows is for programs that change or print them. MD5
+ * and RC4 are here because the formats before 2008 are made of them; nothing else uses
+ * them.
  */
 #include "document/pdf/own.h"
 
@@ -27,16 +28,17 @@ static void md5_block(uint32_t h[4], const uint8_t *p)
     static const uint8_t turn[4][4] = {
         {7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
     static const uint32_t sines[64] = {
-        0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613,
-        0xfd469501, 0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193,
-        0xa679438e, 0x49b40821, 0xf61e2562, 0xc040b340, 0x265e5a51, 0xe9b6c7aa, 0xd62f105d,
-        0x02441453, 0xd8a1e681, 0xe7d3fbc8, 0x21e1cde6, 0xc33707d6, 0xf4d50d87, 0x455a14ed,
-        0xa9e3e905, 0xfcefa3f8, 0x676f02d9, 0x8d2a4c8a, 0xfffa3942, 0x8771f681, 0x6d9d6122,
-        0xfde5380c, 0xa4beea44, 0x4bdecfa9, 0xf6bb4b60, 0xbebfbc70, 0x289b7ec6, 0xeaa127fa,
-        0xd4ef3085, 0x04881d05, 0xd9d4d039, 0xe6db99e5, 0x1fa27cf8, 0xc4ac5665, 0xf4292244,
-        0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
-        0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb,
-        0xeb86d391};
+        0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a,
+        0xa8304613, 0xfd469501, 0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be,
+        0x6b901122, 0xfd987193, 0xa679438e, 0x49b40821, 0xf61e2562, 0xc040b340,
+        0x265e5a51, 0xe9b6c7aa, 0xd62f105d, 0x02441453, 0xd8a1e681, 0xe7d3fbc8,
+        0x21e1cde6, 0xc33707d6, 0xf4d50d87, 0x455a14ed, 0xa9e3e905, 0xfcefa3f8,
+        0x676f02d9, 0x8d2a4c8a, 0xfffa3942, 0x8771f681, 0x6d9d6122, 0xfde5380c,
+        0xa4beea44, 0x4bdecfa9, 0xf6bb4b60, 0xbebfbc70, 0x289b7ec6, 0xeaa127fa,
+        0xd4ef3085, 0x04881d05, 0xd9d4d039, 0xe6db99e5, 0x1fa27cf8, 0xc4ac5665,
+        0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92,
+        0xffeff47d, 0x85845dd1, 0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1,
+        0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391};
     uint32_t a = h[0], b = h[1], c = h[2], d = h[3];
     for (unsigned i = 0; i < 64; i++) {
         unsigned round = i / 16;
@@ -108,19 +110,22 @@ static void rc4(struct str key, const void *in, size_t n, void *out)
 
 static struct str key_of(const struct pdf_crypt *c) { return str_n(c->key, c->key_n); }
 
-static const uint8_t padding[PAD] =
-    "\x28\xbf\x4e\x5e\x4e\x75\x8a\x41\x64\x00\x4e\x56\xff\xfa\x01\x08\x2e\x2e\x00\xb6\xd0\x68"
-    "\x3e\x80\x2f\x0c\xa9\xfe\x64\x53\x69\x7a";
+static const uint8_t padding[PAD] = "\x28\xbf\x4e\x5e\x4e\x75\x8a\x41\x64\x00\x4e\x56\xff"
+                                    "\xfa\x01\x08\x2e\x2e\x00\xb6\xd0\x68"
+                                    "\x3e\x80\x2f\x0c\xa9\xfe\x64\x53\x69\x7a";
 
 /* Returns a string of a dictionary; empty if it is not one of at least `least` bytes. */
-static struct str string_of(struct pdf *d, struct pdf_obj o, const char *key, size_t least)
+static struct str string_of(struct pdf *d, struct pdf_obj o, const char *key,
+                            size_t least)
 {
     struct pdf_obj s = pdf_get(d, o, key);
     return s.type == PDF_STRING && s.s.n >= least ? s.s : STR("");
 }
 
-/* Algorithms 2, 4 and 5: sets the key. Returns whether it is that of an empty password. */
-static bool old_key(struct pdf *d, struct pdf_obj o, struct pdf_crypt *c, int64_t revision)
+/* Algorithms 2, 4 and 5: sets the key. Returns whether it is that of an empty password.
+ */
+static bool old_key(struct pdf *d, struct pdf_obj o, struct pdf_crypt *c,
+                    int64_t revision)
 {
     struct pdf_obj id = pdf_item(d, pdf_get(d, d->trailer, "ID"), 0);
     struct pdf_obj metadata = pdf_get(d, o, "EncryptMetadata");
@@ -181,7 +186,8 @@ static void new_hash(struct str salt, int64_t revision, uint8_t k[HASH_MAX])
     }
 }
 
-static bool new_key(struct pdf *d, struct pdf_obj o, struct pdf_crypt *c, int64_t revision)
+static bool new_key(struct pdf *d, struct pdf_obj o, struct pdf_crypt *c,
+                    int64_t revision)
 {
     struct str user = string_of(d, o, "U", 48), packed = string_of(d, o, "UE", KEY_MAX);
     uint8_t hash[HASH_MAX], none[CIPHER_BLOCK] = {0};
@@ -196,7 +202,8 @@ static bool new_key(struct pdf *d, struct pdf_obj o, struct pdf_crypt *c, int64_
 }
 
 /* Returns the method of a crypt filter (7.6.5). */
-static enum method method_of(struct pdf *d, const struct pdf_crypt *c, struct pdf_obj name)
+static enum method method_of(struct pdf *d, const struct pdf_crypt *c,
+                             struct pdf_obj name)
 {
     char key[64] = "";
     if (name.type == PDF_NAME && name.s.n < sizeof(key))
@@ -211,7 +218,8 @@ static enum method method_of(struct pdf *d, const struct pdf_crypt *c, struct pd
 int pdf_crypt_open(struct pdf *d)
 {
     struct pdf_obj o = pdf_get(d, d->trailer, "Encrypt");
-    int64_t version = pdf_int(pdf_get(d, o, "V"), 0), revision = pdf_int(pdf_get(d, o, "R"), 0);
+    int64_t version = pdf_int(pdf_get(d, o, "V"), 0),
+            revision = pdf_int(pdf_get(d, o, "R"), 0);
     int64_t bits = pdf_int(pdf_get(d, o, "Length"), 40);
     if (pdf_get_raw(d->trailer, "Encrypt").type == PDF_NULL || d->crypt || d->err.code)
         return d->err.code ? -1 : 0;
@@ -222,10 +230,10 @@ int pdf_crypt_open(struct pdf *d)
         version == 3)
         return err_set(&d->err, ERR_UNSUPPORTED,
                        "it is encrypted in a way that od does not read");
-    c->key_n = version == 5                            ? 32
-               : version == 4                          ? 16
+    c->key_n = version == 5                              ? 32
+               : version == 4                            ? 16
                : version == 1 || bits < 40 || bits > 128 ? 5
-                                                       : (size_t)bits / 8;
+                                                         : (size_t)bits / 8;
     c->filters = pdf_get(d, o, "CF");
     c->strings = c->streams = RC4;
     if (version >= 4) {
@@ -233,9 +241,10 @@ int pdf_crypt_open(struct pdf *d)
         c->streams = (uint8_t)method_of(d, c, pdf_get(d, o, "StmF"));
     }
     if (version == 5 ? !new_key(d, o, c, revision) : !old_key(d, o, c, revision))
-        return err_set(&d->err, ERR_UNSUPPORTED,
-                       "it needs a password: save it again without one (qpdf --decrypt does "
-                       "so)");
+        return err_set(
+            &d->err, ERR_UNSUPPORTED,
+            "it needs a password: save it again without one (qpdf --decrypt does "
+            "so)");
     d->crypt = c;
     return 0;
 }
@@ -259,8 +268,8 @@ static size_t object_key(const struct pdf_crypt *c, enum method how, uint32_t nu
 }
 
 /* Decrypts n bytes in place. Returns how many they are then. */
-static size_t decrypt(struct pdf *d, enum method how, uint32_t number, uint32_t generation,
-                      char *p, size_t n)
+static size_t decrypt(struct pdf *d, enum method how, uint32_t number,
+                      uint32_t generation, char *p, size_t n)
 {
     uint8_t made[MD5_SIZE], iv[CIPHER_BLOCK];
     struct str key = key_of(d->crypt);
@@ -283,8 +292,8 @@ static size_t decrypt(struct pdf *d, enum method how, uint32_t number, uint32_t 
     return filled >= 1 && filled <= CIPHER_BLOCK ? n - filled : n;
 }
 
-struct str pdf_decrypt_string(struct pdf *d, struct arena *a, struct str s, uint32_t number,
-                              uint32_t generation)
+struct str pdf_decrypt_string(struct pdf *d, struct arena *a, struct str s,
+                              uint32_t number, uint32_t generation)
 {
     char *p = s.n && d->crypt->strings ? arena_copy(a, s) : NULL;
     return p ? str_n(p, decrypt(d, d->crypt->strings, number, generation, p, s.n)) : s;
@@ -293,7 +302,8 @@ struct str pdf_decrypt_string(struct pdf *d, struct arena *a, struct str s, uint
 int pdf_decrypt_stream(struct pdf *d, const struct pdf_stream *s, struct buf *out)
 {
     struct pdf_obj self = {.type = PDF_DICT, .dict = &s->dict};
-    struct pdf_obj filter = pdf_get(d, self, "Filter"), parms = pdf_get(d, self, "DecodeParms");
+    struct pdf_obj filter = pdf_get(d, self, "Filter"),
+                   parms = pdf_get(d, self, "DecodeParms");
     enum method how = d->crypt->streams;
     if (filter.type == PDF_ARRAY) {
         filter = pdf_item(d, filter, 0);

@@ -92,7 +92,7 @@ struct pdf_lex {
     struct arena *a; /* for the parsed objects */
     struct str s;
     size_t at;
-    bool refs; /* "1 0 R" is a reference: not in content */
+    bool refs;      /* "1 0 R" is a reference: not in content */
     bool encrypted; /* strings are those of the object: number, generation */
     uint32_t number, generation;
 };
@@ -165,8 +165,8 @@ bool pdf_object_at(struct pdf *d, uint64_t at, uint32_t *number, struct pdf_obj 
  */
 int pdf_crypt_open(struct pdf *d);
 /* Returns a string of an object decrypted, in the arena; d is encrypted. */
-struct str pdf_decrypt_string(struct pdf *d, struct arena *a, struct str s, uint32_t number,
-                              uint32_t generation);
+struct str pdf_decrypt_string(struct pdf *d, struct arena *a, struct str s,
+                              uint32_t number, uint32_t generation);
 /* Appends the decrypted bytes of a stream; d is encrypted. Returns -1 if out is full. */
 int pdf_decrypt_stream(struct pdf *d, const struct pdf_stream *s, struct buf *out);
 
