@@ -77,23 +77,21 @@ enum docread_kind docread_kind_of(struct str name, struct str head)
 static int first_line(const struct docread_file *f, enum docread_kind kind,
                       struct buf *out)
 {
-    static const char *const words[] = {[DOCREAD_PDF] = "Reading PDF file",
-                                        [DOCREAD_DOCX] = "Reading DOCX file",
-                                        [DOCREAD_PPTX] = "Reading PowerPoint file",
-                                        [DOCREAD_XLSX] = "Reading Excel file",
-                                        [DOCREAD_ODF] = "Reading OpenDocument file",
-                                        [DOCREAD_EPUB] = "Reading EPUB file",
-                                        [DOCREAD_RTF] = "Reading RTF file",
-                                        [DOCREAD_LATEX] = "Reading LaTex file",
-                                        [DOCREAD_HTML] = "Reading HTML file",
-                                        [DOCREAD_IPYNB] = "Reading notebook file",
-                                        [DOCREAD_IMAGE] = "Reading image file",
-                                        [DOCREAD_AUDIO] = "Transcribing audio file",
-                                        [DOCREAD_VIDEO] = "Processing video file"};
+    /* In the order of the kinds. */
+    static const char words[] =
+        "Reading PDF file\0Reading DOCX file\0Reading PowerPoint file\0Reading Excel "
+        "file\0"
+        "Reading OpenDocument file\0Reading EPUB file\0Reading RTF file\0"
+        "Reading LaTex file\0Reading HTML file\0Reading notebook file\0Reading image "
+        "file\0"
+        "Transcribing audio file\0Processing video file";
+    const char *word = words;
+    for (int i = DOCREAD_PDF; i < (int)kind; i++)
+        word += strlen(word) + 1;
     const char *shown = f->shown ? f->shown : f->path;
     if (kind != DOCREAD_VIDEO)
-        return buf_addf(out, "[%s from %s]\n", words[kind], shown);
-    return buf_addf(out, "[%s from %s with frame interval %d]\n", words[kind], shown,
+        return buf_addf(out, "[%s from %s]\n", word, shown);
+    return buf_addf(out, "[%s from %s with frame interval %d]\n", word, shown,
                     f->frame_interval ? f->frame_interval : FRAME_INTERVAL);
 }
 

@@ -48,21 +48,12 @@ struct docx {
     size_t link_from;       /* where its text begins, in the current buffer */
 };
 
-static bool is_any(const struct xml *x, const char *const names[], size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (xml_is(x, names[i]))
-            return true;
-    }
-    return false;
-}
-
 /* Elements whose text is a repetition, or is not text of the document. */
 static bool is_skipped(const struct xml *x)
 {
-    static const char *const names[] = {"Fallback", "instrText", "del",
-                                        "moveFrom", "rPr",       "pPr"};
-    return is_any(x, names, sizeof(names) / sizeof(*names));
+    static const char names[] = "\1Fallback\2-\1instrText\2-\1del\2-\1moveFrom\2-\1rPr\2-"
+                                "\1pPr\2-\1";
+    return *docread_word(names, x->name);
 }
 
 static struct buf *current(struct docx *d)
@@ -135,8 +126,6 @@ static int put_item_mark(struct docx *d)
 /* Appends a paragraph without a mark; nothing if it is empty. */
 static int put_markdown(struct docx *d)
 {
-    static const char *const heads[] = {"",      "# ",     "## ",    "### ",
-                                        "#### ", "##### ", "###### "};
     struct str text = str_trim(buf_str(&d->text));
     bool item = d->look.item && d->look.heading <= 0;
     if (text.n == 0)
@@ -145,7 +134,7 @@ static int put_markdown(struct docx *d)
         return -1;
     d->listed = item ? d->listed : 0;
     int rc = item                  ? put_item_mark(d)
-             : d->look.heading > 0 ? buf_addz(d->out, heads[d->look.heading])
+             : d->look.heading > 0 ? buf_addz(d->out, "###### " + (6 - d->look.heading))
                                    : 0;
     if (rc == 0)
         rc = buf_adds(d->out, text);

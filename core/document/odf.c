@@ -324,11 +324,11 @@ static void link(struct odf *o, int depth)
  */
 static void put_value(const struct xml *x, struct buf *out)
 {
-    static const char *const names[] = {"value", "string-value", "date-value",
-                                        "time-value", "boolean-value"};
+    static const char names[] =
+        "value\0string-value\0date-value\0time-value\0boolean-value\0";
     size_t from = out->n, to = from;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (xml_attr(x, names[i], out))
+    for (const char *name = names; *name; name += strlen(name) + 1) {
+        if (xml_attr(x, name, out))
             return;
     }
     if (!xml_attr(x, "formula", out))
