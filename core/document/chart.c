@@ -107,10 +107,11 @@ static int put_cell(struct chart *c, struct buf *to)
     return rc;
 }
 
-int docread_chart(struct package *p, struct str rels, struct str from, struct str id,
-                  bool markdown, struct buf *out)
+int docread_chart(struct package *p, const struct xml *x, struct str rels,
+                  struct str from, bool markdown, struct buf *out)
 {
     struct buf part = BUF_INIT(PACKAGE_PART_MAX), name = BUF_INIT(4096);
+    struct buf id = BUF_INIT(4096);
     struct chart c = {.out = out, .markdown = markdown};
     struct err none = ERR_INIT;
     enum xml_kind k;
@@ -119,7 +120,8 @@ int docread_chart(struct package *p, struct str rels, struct str from, struct st
     buf_init(&c.name, 4096);
     buf_init(&c.row, ROW_MAX);
     buf_init(&c.above, ROW_MAX);
-    if (package_target(rels, from, id, "", &name) &&
+    if (xml_attr_prefixed(x, "id", &id) &&
+        package_target(rels, from, buf_str(&id), "", &name) &&
         package_read(p, buf_str(&name), &part, &none) == 0)
         c.x = (struct xml)XML_INIT(buf_str(&part));
     while (rc == 0 && (k = xml_next(&c.x)) != XML_END && k != XML_BAD) {
@@ -138,6 +140,7 @@ int docread_chart(struct package *p, struct str rels, struct str from, struct st
         rc = buf_addc(out, '\n');
     buf_release(&part);
     buf_release(&name);
+    buf_release(&id);
     buf_release(&c.title);
     buf_release(&c.name);
     buf_release(&c.row);

@@ -265,16 +265,10 @@ static int put_note_mark(struct docx *d, char kind)
 
 static int put_chart(struct docx *d)
 {
-    struct buf id = BUF_INIT(4096);
-    int rc = 0;
-    if (xml_attr_prefixed(&d->x, "id", &id) && d->aside.n &&
-        d->aside.p[d->aside.n - 1] != '\n')
-        rc = buf_addc(&d->aside, '\n');
-    if (rc == 0 && id.n)
-        rc = docread_chart(d->p, buf_str(&d->rels), d->name, buf_str(&id), d->markdown,
-                           &d->aside);
-    buf_release(&id);
-    return rc;
+    struct buf *out = &d->aside;
+    if (out->n && out->p[out->n - 1] != '\n')
+        buf_addc(out, '\n');
+    return docread_chart(d->p, &d->x, buf_str(&d->rels), d->name, d->markdown, out);
 }
 
 static int open_other(struct docx *d)
@@ -521,17 +515,10 @@ int docread_docx(int fd, bool markdown, struct buf *out, struct err *e)
     buf_init(&d.rels, PACKAGE_PART_MAX);
     map_init(&d.notes);
     docx_styles_init(&d.styles);
-    int rc = package_read(&p, STR("_rels/.rels"), &part, e);
-    if (rc == 0 &&
-        !package_target(buf_str(&part), STR(""), STR(""), "/officeDocument", &name))
-        buf_addz(&name, "word/document.xml");
+    int rc = package_main(&p, "word/document.xml", &name, &part, &d.rels, e);
     d.name = buf_str(&name);
-    if (rc == 0)
-        package_rels(&p, d.name, &d.rels);
     if (rc == 0 && markdown)
-        docx_styles_read(&d.styles, &p, d.name, buf_str(&d.rels), &part);
-    if (rc == 0)
-        rc = package_read(&p, d.name, &part, e);
+        docx_styles_read(&d.styles, &p, d.name, buf_str(&d.rels));
     if (rc == 0) {
         d.x = (struct xml)XML_INIT(buf_str(&part));
         rc = walk(&d, e);

@@ -58,7 +58,7 @@ int package_read(struct package *p, struct str name, struct buf *out, struct err
                   : err_set(e, ERR_NOTFOUND, "there is no %.*s in it", STR_ARG(name));
 }
 
-int package_rels_name(struct str part, struct buf *out)
+static int package_rels_name(struct str part, struct buf *out)
 {
     size_t slash = part.n;
     while (slash > 0 && part.p[slash - 1] != '/')
@@ -117,4 +117,15 @@ bool package_target(struct str rels, struct str from, struct str id, const char 
     }
     buf_release(&value);
     return found;
+}
+
+int package_main(struct package *p, const char *usual, struct buf *name, struct buf *main,
+                 struct buf *rels, struct err *e)
+{
+    if (package_read(p, STR("_rels/.rels"), main, e) < 0)
+        return -1;
+    if (!package_target(buf_str(main), STR(""), STR(""), "/officeDocument", name))
+        buf_addz(name, usual);
+    package_rels(p, buf_str(name), rels);
+    return package_read(p, buf_str(name), main, e);
 }

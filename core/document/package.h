@@ -4,6 +4,7 @@
 #define OD_DOCUMENT_PACKAGE_H
 
 #include "document/own.h"
+#include "document/xml.h"
 
 enum {
     PACKAGE_PART_MAX = 64 << 20, /* bytes of one part */
@@ -43,13 +44,17 @@ int package_join(struct str from, struct str target, struct buf *out);
  */
 void package_rels(struct package *p, struct str part, struct buf *rels);
 /*
- * Appends the values of a chart as a table: the part that the relationship `id` of the
- * part `from` leads to, nothing if it is not one. Returns -1 if out is full. chart.c
+ * Finds the main part of an office file, which is `usual` unless the file says so, and
+ * reads it and its relationships. Returns -1 and sets *e.
  */
-int docread_chart(struct package *p, struct str rels, struct str from, struct str id,
-                  bool markdown, struct buf *out);
-/* Sets *out to the name of the part that has the relationships of `part`. */
-int package_rels_name(struct str part, struct buf *out);
+int package_main(struct package *p, const char *usual, struct buf *name, struct buf *main,
+                 struct buf *rels, struct err *e);
+/*
+ * Appends the values of a chart as a table: of the part that the element just opened in
+ * the part `from` refers to, nothing if it is not one. Returns -1 if out is full. chart.c
+ */
+int docread_chart(struct package *p, const struct xml *x, struct str rels,
+                  struct str from, bool markdown, struct buf *out);
 
 /* ---- the formats: the text of an open file, appended; return as docread_text ---- */
 

@@ -57,16 +57,6 @@ static void take_placeholder(struct slide *s)
     s->body = xml_attr_is(x, "type", "body");
 }
 
-static int put_chart(struct slide *s)
-{
-    struct buf id = BUF_INIT(4096);
-    int rc = 0;
-    if (xml_attr_prefixed(&s->x, "id", &id))
-        rc = docread_chart(s->p, s->rels, s->name, buf_str(&id), s->markdown, s->out);
-    buf_release(&id);
-    return rc;
-}
-
 static int mark_hidden(struct slide *s)
 {
     bool hidden = xml_attr_is(&s->x, "show", "0") || xml_attr_is(&s->x, "show", "false");
@@ -86,7 +76,7 @@ static int open(struct slide *s)
     } else if (xml_is(x, "oMath") && (s->in_shape || s->in_table)) {
         return math_line(&s->x, &s->shape);
     } else if (xml_is(x, "chart") && !s->notes) {
-        return put_chart(s);
+        return docread_chart(s->p, x, s->rels, s->name, s->markdown, s->out);
     } else if (xml_is(x, "sld")) {
         return mark_hidden(s);
     } else if (xml_is(x, "Fallback")) {
@@ -227,22 +217,6 @@ static int read_slides(struct presentation *r, struct buf *out, struct err *e)
     return n || buf_addc(out, '\n') == 0 ? 0 : docread_too_long(out, e);
 }
 
-static int read_all(struct presentation *r, struct buf *out, struct err *e)
-{
-    struct buf rels = BUF_INIT(4096 + 16);
-    if (package_read(&r->p, STR("_rels/.rels"), &r->part, e) < 0)
-        return -1;
-    if (!package_target(buf_str(&r->part), STR(""), STR(""), "/officeDocument", &r->name))
-        buf_addz(&r->name, "ppt/presentation.xml");
-    int rc = package_read(&r->p, buf_str(&r->name), &r->main, e);
-    if (rc == 0 && package_rels_name(buf_str(&r->name), &rels) < 0)
-        rc = err_set(e, ERR_INVALID, "the name of its main part is too long");
-    if (rc == 0)
-        rc = package_read(&r->p, buf_str(&rels), &r->rels, e);
-    buf_release(&rels);
-    return rc < 0 ? -1 : read_slides(r, out, e);
-}
-
 int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e)
 {
     struct presentation r = {.p = PACKAGE_INIT(fd), .markdown = markdown};
@@ -253,7 +227,9 @@ int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e)
         buf_init(names[i], 4096);
     }
     buf_init(&r.slide_rels, PACKAGE_PART_MAX);
-    int rc = read_all(&r, out, e);
+    int rc = package_main(&r.p, "ppt/presentation.xml", &r.name, &r.main, &r.rels, e);
+    if (rc == 0)
+        rc = read_slides(&r, out, e);
     buf_release(&r.slide_rels);
     for (size_t i = 0; i < 3; i++) {
         buf_release(parts[i]);

@@ -511,18 +511,7 @@ static bool is_from_1904(struct str workbook)
 
 static int read_all(struct book *b, struct err *e)
 {
-    struct buf rels = BUF_INIT(4096 + 16);
-    if (package_read(&b->p, STR("_rels/.rels"), &b->part, e) < 0)
-        return -1;
-    if (!package_target(buf_str(&b->part), STR(""), STR(""), "/officeDocument", &b->name))
-        buf_addz(&b->name, "xl/workbook.xml");
-    int rc = package_read(&b->p, buf_str(&b->name), &b->main, e);
-    if (rc == 0 && package_rels_name(buf_str(&b->name), &rels) < 0)
-        rc = damaged(e, "the name of its main part is too long");
-    if (rc == 0)
-        rc = package_read(&b->p, buf_str(&rels), &b->rels, e);
-    buf_release(&rels);
-    if (rc < 0)
+    if (package_main(&b->p, "xl/workbook.xml", &b->name, &b->main, &b->rels, e) < 0)
         return -1;
     b->from_1904 = is_from_1904(buf_str(&b->main));
     return read_strings(b, e) < 0 || read_formats(b, e) < 0 ? -1 : read_sheets(b, e);
