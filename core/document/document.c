@@ -31,7 +31,7 @@ const char *docread_word(const char *table, struct str word)
         if (strncmp(++p, word.p, word.n) == 0 && p[word.n] == 2)
             return p + word.n + 1;
     }
-    return "";
+    return strchr(table, 0);
 }
 
 /* ---- kinds ---- */

@@ -107,7 +107,7 @@ static bool entity(struct str name, struct buf *out)
     if (xml_entity(name, out))
         return true;
     const char *found = docread_word(some, name);
-    if (found > some && found[-1] == 2)
+    if (found[-1] == 2) /* it is there, maybe without a text */
         return buf_add(out, found, strcspn(found, "\1")) == 0;
     size_t n = letter(name, text, sizeof(text));
     return n && buf_add(out, text, n) == 0;

@@ -23,7 +23,7 @@ int docread_row(struct buf *out, struct str cells, bool first);
 
 /*
  * Finds a word in a table: "\1word\2what is known of it\1…\1". Returns what is known, up
- * to the next \1; "" if the word is not there.
+ * to the next \1; the end of the table, which is "", if the word is not there.
  */
 const char *docread_word(const char *table, struct str word);
 

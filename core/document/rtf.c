@@ -390,17 +390,16 @@ static void end_group(struct rtf *r)
 static const char words[] =
     "\1par\2p\1sect\2p\1page\2p\1line\2c10\1tab\2c9\1cell\2e\1row\2r\1nestcell\2n"
     "\1nestrow\2n\1pard\2d\1intbl\2t\1outlinelevel\2o\1plain\2l\1v\2v\1deleted\2x"
-    "\1uc\2U\1u\2u\1f\2f\1fcharset\2F\1ansicpg\2a\1mac\2C10000\1pc\2C866"
-    "\1emdash\2c8212\1endash\2c8211\1bullet\2c8226\1lquote\2c8216\1rquote\2c8217"
-    "\1ldblquote\2c8220\1rdblquote\2c8221\1emspace\2c32\1enspace\2c32\1fonttbl\2P2"
-    "\1colortbl\2P1\1stylesheet\2P2\1s\2s\1info\2P1\1pict\2P1\1objdata\2P1\1nonshppict\2P"
-    "1"
+    "\1uc\2U\1u\2u\1f\2f\1fcharset\2F\1ansicpg\2a\1mac\2C10000\1pc\2C866\1emdash\2c8212"
+    "\1endash\2c8211\1bullet\2c8226\1lquote\2c8216\1rquote\2c8217\1ldblquote\2c8220"
+    "\1rdblquote\2c8221\1emspace\2c32\1enspace\2c32\1fonttbl\2P2\1colortbl\2P1"
+    "\1stylesheet\2P2\1s\2s\1info\2P1\1pict\2P1\1objdata\2P1\1nonshppict\2P1"
     "\1shprslt\2P1\1sp\2P1\1do\2P1\1xe\2P1\1tc\2P1\1fldinst\2P3\1fldrslt\2R"
-    "\1footnote\2A5\1annotation\2A6\1atnauthor\2P4\1header\2A7\1headerl\2A7\1headerr\2A7"
-    "\1headerf\2A7\1footer\2A8\1footerl\2A8\1footerr\2A8\1footerf\2A8\1listtext\2L"
-    "\1pntext\2L\1shpinst\2k\1shptxt\2k\1moMath\2k\1moMathPara\2k\1mmathPict\2P1"
-    "\1mctrlPr\2P1\1mchr\2P1\1mbegChr\2P1\1mendChr\2P1\1mnum\2m0\1mden\2m1\1msup\2m2"
-    "\1msub\2m3\1mrad\2m4\1";
+    "\1footnote\2A5\1annotation\2A6\1atnauthor\2P4\1header\2A7\1headerl\2A7"
+    "\1headerr\2A7\1headerf\2A7\1footer\2A8\1footerl\2A8\1footerr\2A8\1footerf\2A8"
+    "\1listtext\2L\1pntext\2L\1shpinst\2k\1shptxt\2k\1moMath\2k\1moMathPara\2k"
+    "\1mmathPict\2P1\1mctrlPr\2P1\1mdegHide\2P1\1md\2m0\1mbegChr\2P1\1mendChr\2P1"
+    "\1mnum\2m0\1mden\2m1\1msup\2m2\1msub\2m3\1mrad\2m4\1";
 
 _Static_assert(NOWHERE == 1 && TABLES == 2 && INSTRUCTION == 3 && AUTHOR == 4 &&
                    NOTE == 5 && COMMENT == 6 && HEADER == 7 && FOOTER == 8,

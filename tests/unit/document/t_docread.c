@@ -843,20 +843,18 @@ TEST(formulas_of_office)
             E(MR("b")) "</m:d><m:d>" E("<m:m><m:mr>" E(MR("1")) E(
                 MR("2")) "</m:mr><m:mr>" E(MR("3")) E(MR("4")) "</m:mr></m:m>") "</m:d>",
         "[a|b ([1, 2; 3, 4])");
-    check_formula(
-        "<m:func><m:fName><m:limLow>" E(MR("lim")) "<m:lim>" MR("x→0") "</m:lim></"
-                                                                       "m:limLow></"
-                                                                       "m:fName>" E(MR("f")) "</m:func><m:acc>" E(
-                                                                           MR("v")) "</"
-                                                                                    "m:"
-                                                                                    "acc>"
-                                                                                    "<m:"
-                                                                                    "eqAr"
-                                                                                    "r"
-                                                                                    ">" E(MR("p"))
-                                                                                        E(MR(
-                                                                                            "q")) "</m:eqArr>",
-        "lim_(x→0) f v\xcc\x82 p; q");
+    check_formula("<m:func><m:fName><m:limLow>" E(MR("lim")) "<m:lim>" MR(
+                      "x→0") "</m:lim></"
+                             "m:limLow></"
+                             "m:fName>" E(MR("f")) "</m:func><m:acc>" E(
+                                 MR("v")) "</"
+                                          "m:"
+                                          "acc>"
+                                          "<m:"
+                                          "eqAr"
+                                          "r"
+                                          ">" E(MR("p")) E(MR("q")) "</m:eqArr>",
+                  "lim_(x→0) f v\xcc\x82 p; q");
 }
 
 static const char chart[] =
@@ -1258,6 +1256,11 @@ TEST(rtf_tables_and_formulas)
     check_rtf("{\\mmath{\\*\\moMath{\\mf{\\mfPr{\\mctrlPr no}}{\\mnum{\\mr "
               "a+b}}{\\mden{\\mr 2}}}}}",
               "(a+b)/(2)\n\n");
+    check_rtf(
+        "{\\mmath{\\*\\moMath{\\mrad{\\mradPr{\\mdegHide 1}}{\\mdeg}{\\me x}}{\\md{\\mdPr"
+        "{\\mbegChr (}}{\\me p}}{\\mnary{\\mnaryPr{\\mchr \\u8721?}}{\\msub i}{\\me "
+        "q}}}}",
+        "√x(p)∑_(i)q\n\n");
 }
 
 TEST(rtf_that_is_hostile)
