@@ -384,7 +384,7 @@ static void table_row(struct odf *o, int depth)
     struct buf *out = at->out;
     size_t n = number_of(&o->x, "number-rows-repeated", 1, ROWS_MAX);
     at->empty = 0;
-    if (at->cells) { /* of a table in a cell */
+    if (at->cells || out == &o->row) { /* of a table in a cell, or damaged */
         walk(o, depth);
         buf_addc(out, ' ');
         return;
