@@ -23,9 +23,9 @@ files=0 runs=0 failed=0
 targets() {
     case ${1,,} in
     *.pdf) echo docread_pdf ;;
-    *.docx | *.docm | *.pptx | *.xlsx | *.xlsm | *.odt | *.ods | *.odp) echo docread_office zip ;;
+    *.docx | *.docm | *.pptx | *.xlsx | *.xlsm | *.odt | *.ods | *.odp | *.epub) echo docread_office zip ;;
     *.ttf | *.otf | *.pfb | *.cff) echo docread_font ;;
-    *.zip | *.jar | *.whl | *.epub) echo zip ;;
+    *.zip | *.jar | *.whl) echo zip ;;
     *.tar | *.gz | *.tgz) echo tar ;;
     *.html | *.htm | *.xhtml) echo webpage webbody ;;
     *.ipynb) echo ipynb json ;;

@@ -15,6 +15,7 @@
 #include <mbedtls/platform_util.h>
 #include <mbedtls/sha1.h>
 #include <mbedtls/sha256.h>
+#include <mbedtls/sha512.h>
 
 #ifdef __x86_64__
 #include <cpuid.h>
@@ -220,4 +221,12 @@ bool hash_equal(const void *a, const void *b, size_t n)
     for (size_t i = 0; i < n; i++)
         differ |= (uint8_t)(x[i] ^ y[i]);
     return differ == 0;
+}
+
+void hash_sha512(struct str bytes, int bits, uint8_t *out)
+{
+    uint8_t all[64];
+    BUG_ON(mbedtls_sha512((const unsigned char *)bytes.p, bytes.n, all, bits == 384) !=
+           0);
+    memcpy(out, all, (size_t)bits / 8);
 }

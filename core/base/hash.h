@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashes: SHA-1, SHA-256 (FIPS 180-4), HMAC-SHA-256 (RFC 2104), and a comparison whose
- * time does not depend on where two secrets differ.
+ * Hashes: SHA-1, SHA-256, SHA-384, SHA-512 (FIPS 180-4), HMAC-SHA-256 (RFC 2104), and a
+ * comparison whose time does not depend on where two secrets differ.
  *
  * SHA-1 is for protocols that name it (RFC 6455 §4.2.2), never for trust.
  * Nothing here fails and nothing is allocated.
@@ -16,7 +16,10 @@ enum { HASH_SHA1_SIZE = 20, HASH_SHA256_SIZE = 32 };
 void hash_sha1(struct str bytes, uint8_t out[HASH_SHA1_SIZE]);
 void hash_sha256(struct str bytes, uint8_t out[HASH_SHA256_SIZE]);
 
-/* The same in parts: one of the begins, any number of adds, one end. */
+/* Writes bits / 8 bytes; bits is 384 or 512. */
+void hash_sha512(struct str bytes, int bits, uint8_t *out);
+
+/* SHA-1 and SHA-256 in parts: one of the begins, any number of adds, one end. */
 struct hash {
     int kind;
     _Alignas(8) unsigned char inner[128], outer[128]; /* the library's */

@@ -9,8 +9,11 @@
 
 #include <stdlib.h>
 
+enum { EXTENSION_MAX = 7 };
+
 struct extension {
-    const char *name, *type;
+    char name[EXTENSION_MAX + 1];
+    const char *type;
 };
 
 static const struct extension extensions[] = {
@@ -106,8 +109,6 @@ static const struct extension extensions[] = {
     {"zip", "application/zip"},
     {"zst", "application/zstd"},
 };
-
-enum { EXTENSION_MAX = 7 };
 
 struct beginning {
     size_t at;

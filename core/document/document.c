@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/mime.h"
 #include "base/xalloc.h"
-#include "document/own.h"
+#include "document/package.h"
 #include "document/pdf/pdf.h"
 #include "os/file.h"
 
@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { JOB_NICE = 5, FRAME_INTERVAL = 30 };
@@ -21,6 +22,16 @@ int docread_too_long(const struct buf *out, struct err *e)
     if (buf_room(out) > 4096)
         return err_set(e, ERR_LIMIT, "there is no memory for its text");
     return err_set(e, ERR_LIMIT, "its text is longer than %zu MiB", out->max >> 20);
+}
+
+const char *docread_word(const char *table, struct str word)
+{
+    bool one = word.n && !memchr(word.p, 0, word.n);
+    for (const char *p = table; one && (p = strchr(p, 1)) != NULL && p[1];) {
+        if (strncmp(++p, word.p, word.n) == 0 && p[word.n] == 2)
+            return p + word.n + 1;
+    }
+    return strchr(table, 0);
 }
 
 /* ---- kinds ---- */
@@ -37,6 +48,11 @@ static const struct document_kind kinds[] = {
     {"application/vnd.openxmlformats-officedocument.presentationml.presentation",
      DOCREAD_PPTX},
     {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", DOCREAD_XLSX},
+    {"application/vnd.oasis.opendocument.text", DOCREAD_ODF},
+    {"application/vnd.oasis.opendocument.spreadsheet", DOCREAD_ODF},
+    {"application/vnd.oasis.opendocument.presentation", DOCREAD_ODF},
+    {"application/epub+zip", DOCREAD_EPUB},
+    {"application/rtf", DOCREAD_RTF},
     {"text/x-tex", DOCREAD_LATEX},
     {"text/html", DOCREAD_HTML},
     {"application/xhtml+xml", DOCREAD_HTML},
@@ -61,20 +77,21 @@ enum docread_kind docread_kind_of(struct str name, struct str head)
 static int first_line(const struct docread_file *f, enum docread_kind kind,
                       struct buf *out)
 {
-    static const char *const words[] = {[DOCREAD_PDF] = "Reading PDF file",
-                                        [DOCREAD_DOCX] = "Reading DOCX file",
-                                        [DOCREAD_PPTX] = "Reading PowerPoint file",
-                                        [DOCREAD_XLSX] = "Reading Excel file",
-                                        [DOCREAD_LATEX] = "Reading LaTex file",
-                                        [DOCREAD_HTML] = "Reading HTML file",
-                                        [DOCREAD_IPYNB] = "Reading notebook file",
-                                        [DOCREAD_IMAGE] = "Reading image file",
-                                        [DOCREAD_AUDIO] = "Transcribing audio file",
-                                        [DOCREAD_VIDEO] = "Processing video file"};
+    /* In the order of the kinds. */
+    static const char words[] =
+        "Reading PDF file\0Reading DOCX file\0Reading PowerPoint file\0Reading Excel "
+        "file\0"
+        "Reading OpenDocument file\0Reading EPUB file\0Reading RTF file\0"
+        "Reading LaTex file\0Reading HTML file\0Reading notebook file\0Reading image "
+        "file\0"
+        "Transcribing audio file\0Processing video file";
+    const char *word = words;
+    for (int i = DOCREAD_PDF; i < (int)kind; i++)
+        word += strlen(word) + 1;
     const char *shown = f->shown ? f->shown : f->path;
     if (kind != DOCREAD_VIDEO)
-        return buf_addf(out, "[%s from %s]\n", words[kind], shown);
-    return buf_addf(out, "[%s from %s with frame interval %d]\n", words[kind], shown,
+        return buf_addf(out, "[%s from %s]\n", word, shown);
+    return buf_addf(out, "[%s from %s with frame interval %d]\n", word, shown,
                     f->frame_interval ? f->frame_interval : FRAME_INTERVAL);
 }
 
@@ -111,7 +128,34 @@ int docread_row(struct buf *out, struct str cells, bool first)
 
 static bool is_package(enum docread_kind kind)
 {
-    return kind == DOCREAD_DOCX || kind == DOCREAD_PPTX || kind == DOCREAD_XLSX;
+    return kind >= DOCREAD_DOCX && kind <= DOCREAD_EPUB;
+}
+
+enum docread_kind docread_package_kind(struct str type)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        if (is_package(kinds[i].kind) && type.n == strlen(kinds[i].type) &&
+            strncasecmp(type.p, kinds[i].type, type.n) == 0)
+            return kinds[i].kind;
+    }
+    return DOCREAD_AUTO;
+}
+
+int docread_package(int fd, enum docread_kind kind, bool markdown, struct buf *out,
+                    struct err *e)
+{
+    switch (kind) {
+    case DOCREAD_DOCX:
+        return docread_docx(fd, markdown, out, e);
+    case DOCREAD_PPTX:
+        return docread_pptx(fd, markdown, out, e);
+    case DOCREAD_XLSX:
+        return docread_xlsx(fd, out, e);
+    case DOCREAD_ODF:
+        return docread_odf(fd, out, e);
+    default:
+        return docread_epub(fd, out, e);
+    }
 }
 
 /* Reads an office file in place, entry by entry. */
@@ -121,9 +165,7 @@ static int read_package(const struct docread_file *f, enum docread_kind kind,
     int fd = open_document(f->path, e);
     if (fd < 0)
         return -1;
-    int rc = kind == DOCREAD_DOCX   ? docread_docx(fd, f->markdown, out, e)
-             : kind == DOCREAD_PPTX ? docread_pptx(fd, f->markdown, out, e)
-                                    : docread_xlsx(fd, out, e);
+    int rc = docread_package(fd, kind, f->markdown, out, e);
     close(fd);
     return rc;
 }
@@ -134,6 +176,8 @@ static int read_bytes(const struct docread_file *f, enum docread_kind kind,
     switch (kind) {
     case DOCREAD_PDF:
         return docread_pdf(bytes, f->markdown, out, e);
+    case DOCREAD_RTF:
+        return docread_rtf(bytes, out, e);
     case DOCREAD_LATEX:
         return docread_latex(bytes, out, e);
     case DOCREAD_HTML:

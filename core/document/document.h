@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Documents as text for an agent: PDF, Word, PowerPoint, Excel, LaTeX, HTML and notebook
- * files in reading order, with marks of pages and slides; and the facts of pictures,
- * sounds and films. No program of the image is needed. The text begins with a line that
- * names the file, and has the format of the parse_ functions of OpenHands
- * (agent_skills/file_reader/file_readers.py). Files are not trusted: the limits below
- * bound memory and work, and a file that needs more is an error.
+ * Documents as text for an agent: PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF,
+ * LaTeX, HTML and notebook files in reading order, with marks of pages and slides; and
+ * the facts of pictures, sounds and films. No program of the image is needed. The text
+ * begins with a line that names the file, and has the format of the parse_ functions of
+ * OpenHands (agent_skills/file_reader/file_readers.py). Files are not trusted: the limits
+ * below bound memory and work, and a file that needs more is an error.
  */
 #ifndef OD_DOCUMENT_DOCUMENT_H
 #define OD_DOCUMENT_DOCUMENT_H
@@ -28,6 +28,9 @@ enum docread_kind {
     DOCREAD_DOCX,
     DOCREAD_PPTX,
     DOCREAD_XLSX,
+    DOCREAD_ODF, /* texts, spreadsheets and presentations; as Markdown, as the next two */
+    DOCREAD_EPUB,
+    DOCREAD_RTF,
     DOCREAD_LATEX,
     DOCREAD_HTML,
     DOCREAD_IPYNB,
@@ -52,9 +55,9 @@ struct docread_file {
  * Appends the first line and the text, as the parse_ function prints it, with the last
  * newline. It blocks and takes memory in this process, so it is for helpers. On error
  * returns -1 and sets *e: a code of os/file.h, INVALID for a damaged file, UNSUPPORTED
- * for an encrypted one and for other formats, LIMIT. Then out has what the parse_
- * function prints: nothing, or for DOCREAD_PPTX the first line and one that begins with
- * "Error reading PowerPoint file: ".
+ * for one that needs a password and for other formats, LIMIT. Then out has what the
+ * parse_ function prints: nothing, or for DOCREAD_PPTX the first line and one that begins
+ * with "Error reading PowerPoint file: ".
  */
 int docread_text(const struct docread_file *f, struct buf *out, struct err *e);
 /* Returns the kind that DOCREAD_AUTO stands for; DOCREAD_AUTO if it is not known. */
@@ -95,9 +98,13 @@ int docread_media(enum docread_kind kind, struct str name, struct str bytes,
  */
 const char *docread_picture(struct str bytes, uint64_t *width, uint64_t *height);
 
-/* Append the text of an open office file. Return as docread_text. */
-int docread_docx(int fd, bool markdown, struct buf *out, struct err *e);
-int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e);
-int docread_xlsx(int fd, struct buf *out, struct err *e);
+/*
+ * Returns the kind of an office file or book by its media type, in any case; DOCREAD_AUTO
+ * if it is another one.
+ */
+enum docread_kind docread_package_kind(struct str type);
+/* Appends the text of an open office file or book. Returns as docread_text. */
+int docread_package(int fd, enum docread_kind kind, bool markdown, struct buf *out,
+                    struct err *e);
 
 #endif

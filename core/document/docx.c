@@ -3,14 +3,29 @@
  * Word: paragraphs (ECMA-376, part 1, 17.3) with a mark each, as parse_docx counts them:
  * only those directly in the body. The text of tables and boxes comes between them
  * without a mark: a table's rows are lines, tabs separate its cells. Markdown has no
- * marks, but headings, items of lists and tables.
+ * marks, but headings, items of lists and tables. Notes and comments are marked [^1] in
+ * the text and follow it, as do headers and footers.
  */
+#include "document/math.h"
 #include "document/package.h"
 #include "document/style.h"
 #include "document/xml.h"
 
+#include "base/utf8.h"
+
+#include <stdlib.h>
+
+enum { NOTES_MAX = 65536, HEADERS_MAX = 256, ID_MAX = 64 };
+
+#define ASIDE SIZE_MAX /* a body's depth: no paragraph of this part is directly in it */
+
 struct docx {
     struct xml x;
+    struct package *p;
+    struct str name;   /* of the main part */
+    struct buf rels;   /* its relationships */
+    struct map notes;  /* their numbers by kind and id: "f2" */
+    uintptr_t notes_n; /* that the text refers to */
     struct buf *out;
     struct buf text;  /* of the paragraph */
     struct buf aside; /* text without a mark */
@@ -20,6 +35,10 @@ struct docx {
     int cells, skip;
     bool in_text;
     bool markdown;
+    bool in_look;           /* in the properties of a run */
+    bool hidden;            /* the run is not shown (17.3.2.41) */
+    struct buf *hidden_in;  /* where a mark of hidden text is open; NULL: nowhere */
+    bool in_check, checked; /* of a form's check box (17.16.7) */
     struct docx_styles styles;
     struct docx_look look;  /* of the paragraph */
     int above[LIST_LEVELS]; /* levels of the previous item, and of those it is in */
@@ -29,26 +48,38 @@ struct docx {
     size_t link_from;       /* where its text begins, in the current buffer */
 };
 
-static bool is_any(const struct xml *x, const char *const names[], size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (xml_is(x, names[i]))
-            return true;
-    }
-    return false;
-}
-
 /* Elements whose text is a repetition, or is not text of the document. */
 static bool is_skipped(const struct xml *x)
 {
-    static const char *const names[] = {"Fallback", "instrText", "del",
-                                        "moveFrom", "rPr",       "pPr"};
-    return is_any(x, names, sizeof(names) / sizeof(*names));
+    static const char names[] = "\1Fallback\2-\1instrText\2-\1del\2-\1moveFrom\2-\1rPr\2-"
+                                "\1pPr\2-\1";
+    return *docread_word(names, x->name);
 }
 
 static struct buf *current(struct docx *d)
 {
     return d->nested > 1 || d->cells ? &d->aside : &d->text;
+}
+
+/* That the text is full is seen by the adds after it. */
+static void end_hidden(struct docx *d)
+{
+    if (d->hidden_in)
+        buf_addc(d->hidden_in, ']');
+    d->hidden_in = NULL;
+}
+
+/* Appends what the walk is at, with a mark if it is hidden. */
+static int put_text(struct docx *d)
+{
+    struct buf *out = current(d);
+    if (!d->hidden || d->hidden_in != out)
+        end_hidden(d);
+    if (d->hidden && !d->hidden_in) {
+        buf_addz(out, "[hidden: ");
+        d->hidden_in = out;
+    }
+    return xml_text(&d->x, out);
 }
 
 static int flush_aside(struct docx *d)
@@ -95,8 +126,6 @@ static int put_item_mark(struct docx *d)
 /* Appends a paragraph without a mark; nothing if it is empty. */
 static int put_markdown(struct docx *d)
 {
-    static const char *const heads[] = {"",      "# ",     "## ",    "### ",
-                                        "#### ", "##### ", "###### "};
     struct str text = str_trim(buf_str(&d->text));
     bool item = d->look.item && d->look.heading <= 0;
     if (text.n == 0)
@@ -105,7 +134,7 @@ static int put_markdown(struct docx *d)
         return -1;
     d->listed = item ? d->listed : 0;
     int rc = item                  ? put_item_mark(d)
-             : d->look.heading > 0 ? buf_addz(d->out, heads[d->look.heading])
+             : d->look.heading > 0 ? buf_addz(d->out, "###### " + (6 - d->look.heading))
                                    : 0;
     if (rc == 0)
         rc = buf_adds(d->out, text);
@@ -114,6 +143,7 @@ static int put_markdown(struct docx *d)
 
 static int end_paragraph(struct docx *d)
 {
+    end_hidden(d);
     d->nested--;
     if (d->cells || d->nested > 0)
         return buf_addc(&d->aside, d->cells ? ' ' : '\n');
@@ -180,20 +210,106 @@ static int end_link(struct docx *d)
     return 0;
 }
 
+/* Whether an element that may have a value says yes (17.17.4). */
+static bool is_on(const struct xml *x)
+{
+    return !xml_attr_is(x, "val", "0") && !xml_attr_is(x, "val", "off") &&
+           !xml_attr_is(x, "val", "false");
+}
+
+/* 17.3.3.30: fonts of symbols have their own characters, and some of them are boxes. */
+static int put_symbol(struct docx *d)
+{
+    static const char known[] =
+        "\001111\2☐\001168\2☐\001253\2☒\001254\2☑\001252\2✓\001251\2✗\001183\2•"
+        "\001224\2→\001223\2←\1";
+    struct buf code = BUF_INIT(ID_MAX);
+    unsigned long c = xml_attr(&d->x, "char", &code) ? strtoul(buf_z(&code), NULL, 16)
+                                                     : 0;
+    char z[4];
+    buf_reset(&code);
+    buf_addi(&code, c >= 0xf000 ? (int64_t)c - 0xf000 : (int64_t)c);
+    const char *text = docread_word(known, buf_str(&code));
+    buf_release(&code);
+    if (*text)
+        return buf_add(current(d), text, 3);
+    if (c < ' ' || c > 0x10ffff || (c >= 0xd800 && c < 0xf900))
+        return c ? buf_addz(current(d), "\xef\xbf\xbd") : 0;
+    return buf_add(current(d), z, (size_t)utf8_encode((uint32_t)c, z));
+}
+
+/* Makes the key of a note from its kind, 'f', 'e' or 'c', and the attribute id. */
+static bool note_key(const struct xml *x, char kind, struct buf *key)
+{
+    buf_reset(key);
+    return buf_addc(key, kind) == 0 && xml_attr(x, "id", key);
+}
+
+static int put_note_mark(struct docx *d, char kind)
+{
+    struct buf key = BUF_INIT(ID_MAX);
+    uintptr_t n = 0;
+    if (note_key(&d->x, kind, &key)) {
+        n = (uintptr_t)map_get(&d->notes, buf_str(&key));
+        if (!n && d->notes_n < NOTES_MAX) {
+            n = ++d->notes_n;
+            map_put(&d->notes, buf_str(&key), (void *)n);
+        }
+    }
+    buf_release(&key);
+    if (!n)
+        return 0;
+    end_hidden(d);
+    return buf_addf(current(d), "[^%zu]", (size_t)n);
+}
+
+static int put_chart(struct docx *d)
+{
+    struct buf *out = &d->aside;
+    if (out->n && out->p[out->n - 1] != '\n')
+        buf_addc(out, '\n');
+    return docread_chart(d->p, &d->x, buf_str(&d->rels), d->name, d->markdown, out);
+}
+
+static int open_other(struct docx *d)
+{
+    const struct xml *x = &d->x;
+    if (xml_is(x, "oMath"))
+        return math_line(&d->x, current(d));
+    if (xml_is(x, "r"))
+        d->hidden = false;
+    else if (xml_is(x, "footnoteReference"))
+        return put_note_mark(d, 'f');
+    else if (xml_is(x, "endnoteReference"))
+        return put_note_mark(d, 'e');
+    else if (xml_is(x, "commentReference"))
+        return put_note_mark(d, 'c');
+    else if (xml_is(x, "sym"))
+        return put_symbol(d);
+    else if (xml_is(x, "chart") && !d->cells && d->body != ASIDE)
+        return put_chart(d);
+    else if (xml_is(x, "checkBox"))
+        d->in_check = true;
+    else if (d->in_check && (xml_is(x, "default") || xml_is(x, "checked")))
+        d->checked = is_on(x);
+    return 0;
+}
+
 static int open(struct docx *d)
 {
     const struct xml *x = &d->x;
     if (xml_is(x, "body"))
         d->body = x->depth;
-    else if (is_skipped(x))
+    else if (is_skipped(x)) {
         d->skip = (int)x->depth;
-    else if (xml_is(x, "p") && d->nested++ == 0)
+        d->in_look = xml_is(x, "rPr");
+    } else if (xml_is(x, "p") && d->nested++ == 0)
         d->look = (struct docx_look){0};
     else if (xml_is(x, "tc"))
         d->cells++;
     else if (xml_is(x, "tbl") && !d->cells)
         d->rows = 0;
-    else if (xml_is(x, "hyperlink") && d->markdown && d->nested)
+    else if (xml_is(x, "hyperlink") && d->markdown && d->nested && d->body != ASIDE)
         return begin_link(d);
     else if (xml_is(x, "t"))
         d->in_text = true;
@@ -203,6 +319,8 @@ static int open(struct docx *d)
         return buf_addc(current(d), d->cells ? ' ' : '\n');
     else if (xml_is(x, "noBreakHyphen"))
         return buf_addc(current(d), '-');
+    else
+        return open_other(d);
     return 0;
 }
 
@@ -220,10 +338,33 @@ static int close_element(struct docx *d)
         return end_link(d);
     } else if (xml_is(x, "tr")) {
         return end_row(d);
+    } else if (xml_is(x, "checkBox") && d->in_check) {
+        bool checked = d->checked;
+        d->in_check = d->checked = false;
+        return buf_addz(current(d), checked ? "☒" : "☐");
     } else if (x->depth == d->body) { /* a table, or what holds several things */
         return flush_aside(d);
     }
     return 0;
+}
+
+/* Takes one piece of the part. */
+static int step(struct docx *d, enum xml_kind k)
+{
+    if (d->skip) {
+        if (k == XML_CLOSE && d->x.depth < (size_t)d->skip)
+            d->skip = 0;
+        else if (k == XML_OPEN && xml_is(&d->x, "rPrChange"))
+            d->in_look = false;
+        else if (k == XML_OPEN && d->in_look && xml_is(&d->x, "vanish"))
+            d->hidden = is_on(&d->x);
+        else if (k == XML_OPEN && d->nested == 1 && !d->cells)
+            docx_styles_look(&d->styles, &d->x, &d->look);
+        return 0;
+    }
+    if (k == XML_TEXT)
+        return d->in_text && d->nested ? put_text(d) : 0;
+    return k == XML_OPEN ? open(d) : close_element(d);
 }
 
 static int walk(struct docx *d, struct err *e)
@@ -233,50 +374,166 @@ static int walk(struct docx *d, struct err *e)
     while (rc == 0 && (k = xml_next(&d->x)) != XML_END) {
         if (k == XML_BAD)
             return err_set(e, ERR_INVALID, "it is damaged: its text is cut off");
-        if (d->skip) {
-            if (k == XML_CLOSE && d->x.depth < (size_t)d->skip)
-                d->skip = 0;
-            else if (k == XML_OPEN && d->nested == 1 && !d->cells)
-                docx_styles_look(&d->styles, &d->x, &d->look);
-        } else if (k == XML_OPEN) {
-            rc = open(d);
-        } else if (k == XML_CLOSE) {
-            rc = close_element(d);
-        } else if (d->in_text && d->nested) {
-            rc = xml_text(&d->x, current(d));
-        }
+        rc = step(d, k);
     }
     return rc < 0 ? docread_too_long(d->out, e) : 0;
+}
+
+/* ---- notes, headers and footers ---- */
+
+/* Appends what was read aside after the words of its kind, unless that was said before.
+ */
+static int put_note(struct docx *d, struct str words, bool once, size_t from)
+{
+    struct str text = str_trim(buf_str(&d->aside));
+    struct buf all = BUF_INIT(DOCREAD_TEXT_MAX);
+    buf_adds(&all, words);
+    buf_adds(&all, text);
+    int rc = buf_addz(&all, "\n\n");
+    if (rc == 0 && text.n &&
+        (!once || str_find(str_sub(buf_str(d->out), from, d->out->n), buf_str(&all)) < 0))
+        rc = buf_adds(d->out, buf_str(&all));
+    buf_reset(&d->aside);
+    buf_release(&all);
+    return rc;
+}
+
+/* Sets the words before a note: its number, and who wrote a comment. Empty: not shown. */
+static void note_words(struct docx *d, char kind, struct buf *words)
+{
+    struct buf key = BUF_INIT(ID_MAX), author = BUF_INIT(1024);
+    buf_reset(words);
+    buf_reset(&d->aside);
+    void *n = note_key(&d->x, kind, &key) ? map_get(&d->notes, buf_str(&key)) : NULL;
+    if (n)
+        buf_addf(words, "[^%zu]: ", (size_t)(uintptr_t)n);
+    if (n && kind == 'c' && xml_attr(&d->x, "author", &author))
+        buf_addf(words, "Comment by %s: ", buf_z(&author));
+    else if (n && kind == 'c')
+        buf_addz(words, "Comment: ");
+    buf_release(&key);
+    buf_release(&author);
+}
+
+/*
+ * Walks a part with text of its own. kind is that of its notes; 0: the part is a header
+ * or footer, which begins with `words`. What is damaged there ends it.
+ */
+static int read_aside(struct docx *d, struct str part, char kind, const char *words,
+                      size_t from)
+{
+    const char *note = kind == 'f' ? "footnote" : kind == 'e' ? "endnote" : "comment";
+    struct buf before = BUF_INIT(2048);
+    enum xml_kind k;
+    int rc = 0;
+    d->x = (struct xml)XML_INIT(part);
+    d->nested = d->cells = d->skip = 0;
+    d->in_text = d->in_check = false;
+    d->hidden_in = NULL;
+    d->link = NULL;
+    d->body = ASIDE;
+    buf_reset(&d->aside);
+    buf_reset(&d->text);
+    while (rc == 0 && (k = xml_next(&d->x)) != XML_END && k != XML_BAD) {
+        if (kind && k == XML_OPEN && xml_is(&d->x, note))
+            note_words(d, kind, &before);
+        else if (kind && k == XML_CLOSE && xml_is(&d->x, note))
+            rc = before.n ? put_note(d, buf_str(&before), false, from) : 0;
+        else
+            rc = step(d, k);
+    }
+    if (rc == 0 && !kind)
+        rc = put_note(d, str_of(words), true, from);
+    buf_release(&before);
+    return rc;
+}
+
+/* Appends the notes of a kind, if the text refers to any. */
+static int read_notes(struct docx *d, char kind, const char *type, struct buf *part,
+                      size_t from)
+{
+    struct buf name = BUF_INIT(4096);
+    struct err none = ERR_INIT;
+    int rc = 0;
+    if (d->notes_n && package_target(buf_str(&d->rels), d->name, STR(""), type, &name) &&
+        package_read(d->p, buf_str(&name), part, &none) == 0)
+        rc = read_aside(d, buf_str(part), kind, "", from);
+    buf_release(&name);
+    return rc;
+}
+
+/* Appends headers and footers, each text once. */
+static int read_headers(struct docx *d, struct buf *part, size_t from)
+{
+    struct xml x = XML_INIT(buf_str(&d->rels));
+    struct buf type = BUF_INIT(4096), id = BUF_INIT(4096), name = BUF_INIT(4096);
+    struct err none = ERR_INIT;
+    enum xml_kind k;
+    int rc = 0, n = 0;
+    while (rc == 0 && n < HEADERS_MAX && (k = xml_next(&x)) != XML_END && k != XML_BAD) {
+        buf_reset(&type);
+        buf_reset(&id);
+        if (k != XML_OPEN || !xml_attr(&x, "Type", &type) || !xml_attr(&x, "Id", &id))
+            continue;
+        bool header = str_ends(buf_str(&type), STR("/header"));
+        if (!header && !str_ends(buf_str(&type), STR("/footer")))
+            continue;
+        n++;
+        if (package_target(buf_str(&d->rels), d->name, buf_str(&id), "", &name) &&
+            package_read(d->p, buf_str(&name), part, &none) == 0)
+            rc = read_aside(d, buf_str(part), 0, header ? "[Header] " : "[Footer] ",
+                            from);
+    }
+    buf_release(&type);
+    buf_release(&id);
+    buf_release(&name);
+    return rc;
+}
+
+static int read_asides(struct docx *d, struct buf *part)
+{
+    size_t from = d->out->n;
+    if (d->listed)
+        buf_addc(d->out, '\n');
+    d->listed = 0;
+    int rc = read_notes(d, 'f', "/footnotes", part, from);
+    rc |= read_notes(d, 'e', "/endnotes", part, from);
+    rc |= read_notes(d, 'c', "/comments", part, from);
+    rc |= read_headers(d, part, from);
+    if (d->out->n == from + 1)
+        buf_truncate(d->out, from); /* nothing followed the list */
+    return rc;
 }
 
 int docread_docx(int fd, bool markdown, struct buf *out, struct err *e)
 {
     struct package p = PACKAGE_INIT(fd);
     struct buf part = BUF_INIT(PACKAGE_PART_MAX), name = BUF_INIT(4096);
-    struct docx d = {.out = out, .markdown = markdown};
+    struct docx d = {.out = out, .markdown = markdown, .p = &p};
     buf_init(&d.text, DOCREAD_TEXT_MAX);
     buf_init(&d.aside, DOCREAD_TEXT_MAX);
+    buf_init(&d.rels, PACKAGE_PART_MAX);
+    map_init(&d.notes);
     docx_styles_init(&d.styles);
-    int rc = package_read(&p, STR("_rels/.rels"), &part, e);
-    if (rc == 0 &&
-        !package_target(buf_str(&part), STR(""), STR(""), "/officeDocument", &name))
-        buf_addz(&name, "word/document.xml");
+    int rc = package_main(&p, "word/document.xml", &name, &part, &d.rels, e);
+    d.name = buf_str(&name);
     if (rc == 0 && markdown)
-        docx_styles_read(&d.styles, &p, buf_str(&name), &part);
-    if (rc == 0)
-        rc = package_read(&p, buf_str(&name), &part, e);
+        docx_styles_read(&d.styles, &p, d.name, buf_str(&d.rels));
     if (rc == 0) {
         d.x = (struct xml)XML_INIT(buf_str(&part));
         rc = walk(&d, e);
     }
     if (rc == 0 && !d.body)
         rc = err_set(e, ERR_INVALID, "it has no body of a Word document");
-    if (rc == 0 && (flush_aside(&d) < 0 || buf_addc(out, '\n') < 0))
+    if (rc == 0 &&
+        (flush_aside(&d) < 0 || read_asides(&d, &part) < 0 || buf_addc(out, '\n') < 0))
         rc = docread_too_long(out, e);
     buf_release(&part);
     buf_release(&name);
     buf_release(&d.text);
     buf_release(&d.aside);
+    buf_release(&d.rels);
+    map_release(&d.notes);
     docx_styles_release(&d.styles);
     return rc;
 }

@@ -4,9 +4,8 @@
  * it). White space becomes one blank, blocks begin lines, tabs separate the cells of a
  * table, scripts and styles are left out.
  */
+#include "document/math.h"
 #include "document/own.h"
-
-#include "document/xml.h"
 #include "text/glyph.h"
 
 enum { TAG_MAX = 16, ENTITY_MAX = 16 };
@@ -94,27 +93,22 @@ static size_t letter(struct str name, char *out, size_t room)
 
 static bool entity(struct str name, struct buf *out)
 {
-    static const struct {
-        const char *name, *text;
-    } some[] = {{"nbsp", " "},   {"mdash", "—"},  {"ndash", "–"}, {"hellip", "…"},
-                {"lsquo", "‘"},  {"rsquo", "’"},  {"ldquo", "“"}, {"rdquo", "”"},
-                {"bull", "•"},   {"middot", "·"}, {"laquo", "«"}, {"raquo", "»"},
-                {"copy", "©"},   {"reg", "®"},    {"trade", "™"}, {"times", "×"},
-                {"deg", "°"},    {"plusmn", "±"}, {"le", "≤"},    {"ge", "≥"},
-                {"ne", "≠"},     {"larr", "←"},   {"rarr", "→"},  {"uarr", "↑"},
-                {"darr", "↓"},   {"sect", "§"},   {"para", "¶"},  {"pound", "£"},
-                {"iexcl", "¡"},  {"iquest", "¿"}, {"szlig", "ß"}, {"frac12", "½"},
-                {"frac14", "¼"}, {"sup2", "²"},   {"sup3", "³"},  {"not", "¬"},
-                {"thinsp", " "}, {"ensp", " "},   {"emsp", " "},  {"shy", ""},
-                {"zwj", ""},     {"zwnj", ""},    {"infin", "∞"}, {"minus", "−"},
-                {"check", "✓"},  {"hearts", "♥"}, {"dash", "‐"},  {"prime", "′"}};
+    /* clang-format off */
+    static const char some[] =
+        "\1nbsp\2 \1mdash\2—\1ndash\2–\1hellip\2…\1lsquo\2‘\1rsquo\2’\1ldquo\2“"
+        "\1rdquo\2”\1bull\2•\1middot\2·\1laquo\2«\1raquo\2»\1copy\2©\1reg\2®\1trade\2™"
+        "\1times\2×\1deg\2°\1plusmn\2±\1le\2≤\1ge\2≥\1ne\2≠\1larr\2←\1rarr\2→\1uarr\2↑"
+        "\1darr\2↓\1sect\2§\1para\2¶\1pound\2£\1iexcl\2¡\1iquest\2¿\1szlig\2ß"
+        "\1frac12\2½\1frac14\2¼\1sup2\2²\1sup3\2³\1not\2¬\1thinsp\2 \1ensp\2 \1emsp\2 "
+        "\1shy\2\1zwj\2\1zwnj\2\1infin\2∞\1minus\2−\1check\2✓\1hearts\2♥\1dash\2‐"
+        "\1prime\2′\1";
+    /* clang-format on */
     char text[16];
     if (xml_entity(name, out))
         return true;
-    for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
-        if (str_eq(name, str_of(some[i].name)))
-            return buf_addz(out, some[i].text) == 0;
-    }
+    const char *found = docread_word(some, name);
+    if (found[-1] == 2) /* it is there, maybe without a text */
+        return buf_add(out, found, strcspn(found, "\1")) == 0;
     size_t n = letter(name, text, sizeof(text));
     return n && buf_add(out, text, n) == 0;
 }
@@ -151,39 +145,21 @@ static int take_char(struct html *h)
 
 /* ---- tags ---- */
 
-static bool one_of(const char *name, const char *const names[], size_t n)
+/*
+ * What an element is: b, a block; p, with an empty line before and after it; h: its
+ * content, up to its end tag, is not text.
+ */
+static char kind_of(const char *name)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool is_block(const char *name)
-{
-    static const char *const names[] = {
-        "address", "article", "aside",  "body",    "caption",  "center",     "dd",
-        "details", "div",     "dl",     "dt",      "fieldset", "figcaption", "figure",
-        "footer",  "form",    "header", "html",    "legend",   "li",         "main",
-        "nav",     "ol",      "option", "section", "summary",  "table",      "tbody",
-        "tfoot",   "thead",   "title",  "tr",      "ul"};
-    return one_of(name, names, sizeof(names) / sizeof(*names));
-}
-
-/* Whether an empty line comes before and after the element. */
-static bool is_paragraph(const char *name)
-{
-    static const char *const names[] = {"p",  "h1", "h2", "h3",         "h4",
-                                        "h5", "h6", "hr", "blockquote", "pre"};
-    return one_of(name, names, sizeof(names) / sizeof(*names));
-}
-
-/* Whether the element's content, up to its end tag, is not text. */
-static bool is_hidden(const char *name)
-{
-    static const char *const names[] = {"script", "style", "template", "svg", "noscript"};
-    return one_of(name, names, sizeof(names) / sizeof(*names));
+    static const char tags[] =
+        "\1address\2b\1article\2b\1aside\2b\1body\2b\1caption\2b\1center\2b\1dd\2b"
+        "\1details\2b\1div\2b\1dl\2b\1dt\2b\1fieldset\2b\1figcaption\2b\1figure\2b"
+        "\1footer\2b\1form\2b\1header\2b\1html\2b\1legend\2b\1li\2b\1main\2b\1nav\2b"
+        "\1ol\2b\1option\2b\1section\2b\1summary\2b\1table\2b\1tbody\2b\1tfoot\2b"
+        "\1thead\2b\1title\2b\1tr\2b\1ul\2b\1p\2p\1h1\2p\1h2\2p\1h3\2p\1h4\2p\1h5\2p"
+        "\1h6\2p\1hr\2p\1blockquote\2p\1pre\2p\1script\2h\1style\2h\1template\2h"
+        "\1svg\2h\1noscript\2h\1";
+    return *docread_word(tags, str_of(name));
 }
 
 /* Reads what follows "<". Returns false if it is not a tag. */
@@ -227,9 +203,24 @@ static void skip_to(struct html *h, const char *end)
     h->at = h->s.n;
 }
 
-static int open_tag(struct html *h, const struct tag *t)
+/* Appends the formula whose tag begins at `from`, as far as it is XML. */
+static int put_math(struct html *h, size_t from)
 {
-    if (is_hidden(t->name)) {
+    struct xml x = XML_INIT(str_sub(h->s, from, h->s.n));
+    int rc = begin_text(h);
+    if (rc < 0 || xml_next(&x) != XML_OPEN)
+        return rc;
+    h->at = from;
+    rc = math_line(&x, h->out);
+    h->at += x.at;
+    return rc;
+}
+
+static int open_tag(struct html *h, const struct tag *t, size_t from)
+{
+    if (strcmp(t->name, "math") == 0)
+        return put_math(h, from);
+    if (kind_of(t->name) == 'h') {
         char end[TAG_MAX + 2] = "</";
         memcpy(end + 2, t->name, sizeof(t->name));
         skip_to(h, end);
@@ -247,9 +238,9 @@ static int open_tag(struct html *h, const struct tag *t)
     } else if (strcmp(t->name, "td") == 0 || strcmp(t->name, "th") == 0) {
         h->space = false;
         return h->newline ? 0 : put(h, STR("\t"));
-    } else if (is_paragraph(t->name)) {
+    } else if (kind_of(t->name) == 'p') {
         want_lines(h, 2);
-    } else if (is_block(t->name)) {
+    } else if (kind_of(t->name) == 'b') {
         want_lines(h, 1);
     }
     return 0;
@@ -259,9 +250,9 @@ static void close_tag(struct html *h, const struct tag *t)
 {
     if (strcmp(t->name, "pre") == 0 && h->pre > 0)
         h->pre--;
-    if (is_paragraph(t->name))
+    if (kind_of(t->name) == 'p')
         want_lines(h, 2);
-    else if (is_block(t->name))
+    else if (kind_of(t->name) == 'b')
         want_lines(h, 1);
 }
 
@@ -288,6 +279,7 @@ int docread_html(struct str bytes, struct buf *out, struct err *e)
     int rc = 0;
     while (rc == 0 && h.at < h.s.n) {
         struct tag t;
+        size_t from = h.at;
         if (h.s.p[h.at] != '<')
             rc = take_char(&h);
         else if (skip_comment(&h))
@@ -297,7 +289,7 @@ int docread_html(struct str bytes, struct buf *out, struct err *e)
         else if (t.closing)
             close_tag(&h, &t);
         else
-            rc = open_tag(&h, &t);
+            rc = open_tag(&h, &t, from);
     }
     if (rc == 0 && out->n > h.from)
         rc = buf_addc(out, '\n');

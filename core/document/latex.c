@@ -22,198 +22,70 @@ struct tex {
 /* ---- what commands do ---- */
 
 enum what {
-    KEEP,  /* keeps the last of n arguments */
-    DROP,  /* n arguments */
-    TEXT,  /* stands for this text */
-    FOOT,  /* puts the argument in brackets */
-    HEAD,  /* makes a heading: the text, then the argument */
-    BEGIN, /* begins an environment */
-    END,
-    ITEM,
-    VERB,
-    FRAC,
-    ROOT,
-    TITLE,
-    ACCENT, /* puts an accent on a letter: the text is the glyph's ending */
-    LINE
+    KEEP = 'k',  /* keeps the last of n arguments */
+    DROP = 'd',  /* n arguments */
+    TEXT = 't',  /* stands for this text */
+    FOOT = 'f',  /* puts the argument in brackets */
+    HEAD = 'h',  /* makes a heading: the text, then the argument */
+    BEGIN = 'b', /* begins an environment */
+    END = 'e',
+    ITEM = 'i',
+    VERB = 'v',
+    FRAC = 'F',
+    ROOT = 'r',
+    TITLE = 'T',
+    ACCENT = 'a', /* puts an accent on a letter: the text is the glyph's ending */
+    LINE = 'l'
 };
+
+enum { COMMAND_TEXT = 24 };
 
 struct latex_command {
-    const char *name;
-    uint8_t what, n;
-    const char *text;
+    char what;
+    int n;
+    char text[COMMAND_TEXT];
 };
 
-static const struct latex_command commands[] = {
-    {"documentclass", DROP, 1, ""},
-    {"usepackage", DROP, 1, ""},
-    {"RequirePackage", DROP, 1, ""},
-    {"newcommand", DROP, 2, ""},
-    {"renewcommand", DROP, 2, ""},
-    {"providecommand", DROP, 2, ""},
-    {"newenvironment", DROP, 3, ""},
-    {"newtheorem", DROP, 2, ""},
-    {"DeclareMathOperator", DROP, 2, ""},
-    {"setlength", DROP, 2, ""},
-    {"addtolength", DROP, 2, ""},
-    {"setcounter", DROP, 2, ""},
-    {"addtocounter", DROP, 2, ""},
-    {"label", DROP, 1, ""},
-    {"index", DROP, 1, ""},
-    {"pagestyle", DROP, 1, ""},
-    {"thispagestyle", DROP, 1, ""},
-    {"bibliographystyle", DROP, 1, ""},
-    {"bibliography", DROP, 1, ""},
-    {"includegraphics", DROP, 1, ""},
-    {"input", DROP, 1, ""},
-    {"include", DROP, 1, ""},
-    {"vspace", DROP, 1, ""},
-    {"hspace", DROP, 1, ""},
-    {"hypersetup", DROP, 1, ""},
-    {"geometry", DROP, 1, ""},
-    {"graphicspath", DROP, 1, ""},
-    {"definecolor", DROP, 3, ""},
-    {"color", DROP, 1, ""},
-    {"title", DROP, 1, ""},
-    {"author", DROP, 1, ""},
-    {"date", DROP, 1, ""},
-    {"pagenumbering", DROP, 1, ""},
-    {"hyphenation", DROP, 1, ""},
-    {"textcolor", KEEP, 2, ""},
-    {"href", KEEP, 2, ""},
-    {"colorbox", KEEP, 2, ""},
-    {"parbox", KEEP, 2, ""},
-    {"raisebox", KEEP, 2, ""},
-    {"hypertarget", KEEP, 2, ""},
-    {"footnote", FOOT, 1, ""},
-    {"multicolumn", KEEP, 3, ""},
-    {"multirow", KEEP, 3, ""},
-    {"ref", TEXT, 1, "<ref>"},
-    {"eqref", TEXT, 1, "(<ref>)"},
-    {"pageref", TEXT, 1, "<ref>"},
-    {"autoref", TEXT, 1, "<ref>"},
-    {"cref", TEXT, 1, "<ref>"},
-    {"cite", TEXT, 1, "<cit.>"},
-    {"citet", TEXT, 1, "<cit.>"},
-    {"citep", TEXT, 1, "<cit.>"},
-    {"part", HEAD, 1, "PART: "},
-    {"chapter", HEAD, 1, "CHAPTER: "},
-    {"section", HEAD, 1, "§ "},
-    {"subsection", HEAD, 1, "§.§ "},
-    {"subsubsection", HEAD, 1, "§.§.§ "},
-    {"paragraph", HEAD, 1, ""},
-    {"begin", BEGIN, 1, ""},
-    {"end", END, 1, ""},
-    {"item", ITEM, 0, ""},
-    {"verb", VERB, 0, ""},
-    {"frac", FRAC, 2, ""},
-    {"dfrac", FRAC, 2, ""},
-    {"tfrac", FRAC, 2, ""},
-    {"sqrt", ROOT, 1, ""},
-    {"maketitle", TITLE, 0, ""},
-    {"'", ACCENT, 1, "acute"},
-    {"`", ACCENT, 1, "grave"},
-    {"^", ACCENT, 1, "circumflex"},
-    {"\"", ACCENT, 1, "dieresis"},
-    {"~", ACCENT, 1, "tilde"},
-    {"c", ACCENT, 1, "cedilla"},
-    {"v", ACCENT, 1, "caron"},
-    {"u", ACCENT, 1, "breve"},
-    {"H", ACCENT, 1, "hungarumlaut"},
-    {"r", ACCENT, 1, "ring"},
-    {"k", ACCENT, 1, "ogonek"},
-    {"=", ACCENT, 1, "macron"},
-    {".", ACCENT, 1, "dotaccent"},
-    {"\\", LINE, 0, ""},
-    {"newline", LINE, 0, ""},
-    {"linebreak", LINE, 0, ""},
-    {"par", TEXT, 0, "\n\n"},
-    {"LaTeX", TEXT, 0, "LaTeX"},
-    {"TeX", TEXT, 0, "TeX"},
-    {"today", TEXT, 0, "<today>"},
-    {"ldots", TEXT, 0, "…"},
-    {"dots", TEXT, 0, "…"},
-    {"cdots", TEXT, 0, "⋯"},
-    {"textbackslash", TEXT, 0, "\\"},
-    {"textasciitilde", TEXT, 0, "~"},
-    {"textasciicircum", TEXT, 0, "^"},
-    {"textbar", TEXT, 0, "|"},
-    {"textless", TEXT, 0, "<"},
-    {"textgreater", TEXT, 0, ">"},
-    {"textendash", TEXT, 0, "–"},
-    {"textemdash", TEXT, 0, "—"},
-    {"S", TEXT, 0, "§"},
-    {"P", TEXT, 0, "¶"},
-    {"ss", TEXT, 0, "ß"},
-    {"o", TEXT, 0, "ø"},
-    {"O", TEXT, 0, "Ø"},
-    {"l", TEXT, 0, "ł"},
-    {"L", TEXT, 0, "Ł"},
-    {"aa", TEXT, 0, "å"},
-    {"AA", TEXT, 0, "Å"},
-    {"i", TEXT, 0, "ı"},
-    {"j", TEXT, 0, "ȷ"},
-    {"quad", TEXT, 0, " "},
-    {"qquad", TEXT, 0, " "},
-    {",", TEXT, 0, " "},
-    {";", TEXT, 0, " "},
-    {":", TEXT, 0, " "},
-    {" ", TEXT, 0, " "},
-    {"!", TEXT, 0, ""},
-    {"-", TEXT, 0, ""},
-    {"/", TEXT, 0, ""},
-    {"le", TEXT, 0, "≤"},
-    {"leq", TEXT, 0, "≤"},
-    {"ge", TEXT, 0, "≥"},
-    {"geq", TEXT, 0, "≥"},
-    {"ne", TEXT, 0, "≠"},
-    {"neq", TEXT, 0, "≠"},
-    {"times", TEXT, 0, "×"},
-    {"cdot", TEXT, 0, "·"},
-    {"pm", TEXT, 0, "±"},
-    {"infty", TEXT, 0, "∞"},
-    {"sum", TEXT, 0, "∑"},
-    {"prod", TEXT, 0, "∏"},
-    {"int", TEXT, 0, "∫"},
-    {"partial", TEXT, 0, "∂"},
-    {"to", TEXT, 0, "→"},
-    {"rightarrow", TEXT, 0, "→"},
-    {"leftarrow", TEXT, 0, "←"},
-    {"Rightarrow", TEXT, 0, "⇒"},
-    {"Leftarrow", TEXT, 0, "⇐"},
-    {"Leftrightarrow", TEXT, 0, "⇔"},
-    {"approx", TEXT, 0, "≈"},
-    {"equiv", TEXT, 0, "≡"},
-    {"sim", TEXT, 0, "∼"},
-    {"in", TEXT, 0, "∈"},
-    {"notin", TEXT, 0, "∉"},
-    {"subset", TEXT, 0, "⊂"},
-    {"subseteq", TEXT, 0, "⊆"},
-    {"cup", TEXT, 0, "∪"},
-    {"cap", TEXT, 0, "∩"},
-    {"forall", TEXT, 0, "∀"},
-    {"exists", TEXT, 0, "∃"},
-    {"land", TEXT, 0, "∧"},
-    {"lor", TEXT, 0, "∨"},
-    {"neg", TEXT, 0, "¬"},
-    {"circ", TEXT, 0, "∘"},
-    {"langle", TEXT, 0, "⟨"},
-    {"rangle", TEXT, 0, "⟩"},
-    {"left", TEXT, 0, ""},
-    {"right", TEXT, 0, ""},
-    {"varepsilon", TEXT, 0, "ε"},
-    {"varphi", TEXT, 0, "φ"},
-    {"vartheta", TEXT, 0, "ϑ"},
-    {"ell", TEXT, 0, "ℓ"},
-};
+/* The commands: what each does, its number of arguments, and the text. */
+static const char commands[] =
+    "\1documentclass\2d1\1usepackage\2d1\1RequirePackage\2d1\1newcommand\2d2"
+    "\1renewcommand\2d2\1providecommand\2d2\1newenvironment\2d3\1newtheorem\2d2"
+    "\1DeclareMathOperator\2d2\1setlength\2d2\1addtolength\2d2\1setcounter\2d2"
+    "\1addtocounter\2d2\1label\2d1\1index\2d1\1pagestyle\2d1\1thispagestyle\2d1"
+    "\1bibliographystyle\2d1\1bibliography\2d1\1includegraphics\2d1\1input\2d1"
+    "\1include\2d1\1vspace\2d1\1hspace\2d1\1hypersetup\2d1\1geometry\2d1"
+    "\1graphicspath\2d1\1definecolor\2d3\1color\2d1\1title\2d1\1author\2d1\1date\2d1"
+    "\1pagenumbering\2d1\1hyphenation\2d1\1textcolor\2k2\1href\2k2\1colorbox\2k2"
+    "\1parbox\2k2\1raisebox\2k2\1hypertarget\2k2\1footnote\2f1\1multicolumn\2k3"
+    "\1multirow\2k3\1ref\2t1<ref>\1eqref\2t1(<ref>)\1pageref\2t1<ref>\1autoref\2t1<ref>"
+    "\1cref\2t1<ref>\1cite\2t1<cit.>\1citet\2t1<cit.>\1citep\2t1<cit.>\1part\2h1PART: "
+    "\1chapter\2h1CHAPTER: \1section\2h1§ \1subsection\2h1§.§ \1subsubsection\2h1§.§.§ "
+    "\1paragraph\2h1\1begin\2b1\1end\2e1\1item\2i0\1verb\2v0\1frac\2F2\1dfrac\2F2"
+    "\1tfrac\2F2\1sqrt\2r1\1maketitle\2T0\1'\2a1acute\1`\2a1grave\1^\2a1circumflex"
+    "\1\"\2a1dieresis\1~\2a1tilde\1c\2a1cedilla\1v\2a1caron\1u\2a1breve"
+    "\1H\2a1hungarumlaut\1r\2a1ring\1k\2a1ogonek\1=\2a1macron\1.\2a1dotaccent\1\\\2l0"
+    "\1newline\2l0\1linebreak\2l0\1par\2t0\n\n\1LaTeX\2t0LaTeX\1TeX\2t0TeX"
+    "\1today\2t0<today>\1ldots\2t0…\1dots\2t0…\1cdots\2t0⋯\1textbackslash\2t0\\"
+    "\1textasciitilde\2t0~\1textasciicircum\2t0^\1textbar\2t0|\1textless\2t0<"
+    "\1textgreater\2t0>\1textendash\2t0–\1textemdash\2t0—\1S\2t0§\1P\2t0¶\1ss\2t0ß"
+    "\1o\2t0ø\1O\2t0Ø\1l\2t0ł\1L\2t0Ł\1aa\2t0å\1AA\2t0Å\1i\2t0ı\1j\2t0ȷ\1quad\2t0 "
+    "\1qquad\2t0 \1,\2t0 \1;\2t0 \1:\2t0 \1 \2t0 \1!\2t0\1-\2t0\1/\2t0\1le\2t0≤"
+    "\1leq\2t0≤\1ge\2t0≥\1geq\2t0≥\1ne\2t0≠\1neq\2t0≠\1times\2t0×\1cdot\2t0·\1pm\2t0±"
+    "\1infty\2t0∞\1sum\2t0∑\1prod\2t0∏\1int\2t0∫\1partial\2t0∂\1to\2t0→"
+    "\1rightarrow\2t0→\1leftarrow\2t0←\1Rightarrow\2t0⇒\1Leftarrow\2t0⇐"
+    "\1Leftrightarrow\2t0⇔\1approx\2t0≈\1equiv\2t0≡\1sim\2t0∼\1in\2t0∈\1notin\2t0∉"
+    "\1subset\2t0⊂\1subseteq\2t0⊆\1cup\2t0∪\1cap\2t0∩\1forall\2t0∀\1exists\2t0∃"
+    "\1land\2t0∧\1lor\2t0∨\1neg\2t0¬\1circ\2t0∘\1langle\2t0⟨\1rangle\2t0⟩\1left\2t0"
+    "\1right\2t0\1varepsilon\2t0ε\1varphi\2t0φ\1vartheta\2t0ϑ\1ell\2t0ℓ\1";
 
-static const struct latex_command *find_command(struct str name)
+static bool find_command(struct str name, struct latex_command *c)
 {
-    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
-        if (str_eq(name, str_of(commands[i].name)))
-            return &commands[i];
-    }
-    return NULL;
+    const char *found = docread_word(commands, name);
+    if (!*found)
+        return false;
+    *c = (struct latex_command){.what = *found, .n = found[1] - '0'};
+    memcpy(c->text, found + 2, strcspn(found + 2, "\1"));
+    return true;
 }
 
 /* ---- arguments ---- */
@@ -483,7 +355,7 @@ static void skip_definition(struct tex *t, struct str *s)
 static void command(struct tex *t, struct str *s, int depth)
 {
     struct str name = command_name(s);
-    const struct latex_command *c = find_command(name);
+    struct latex_command found, *c = find_command(name, &found) ? &found : NULL;
     bool word = name.n && is_letter(name.p[0]);
     if (word && (!c || (c->what != VERB && (c->what != TEXT || c->n))))
         skip_options(t, s);

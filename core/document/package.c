@@ -58,7 +58,7 @@ int package_read(struct package *p, struct str name, struct buf *out, struct err
                   : err_set(e, ERR_NOTFOUND, "there is no %.*s in it", STR_ARG(name));
 }
 
-int package_rels_name(struct str part, struct buf *out)
+static int package_rels_name(struct str part, struct buf *out)
 {
     size_t slash = part.n;
     while (slash > 0 && part.p[slash - 1] != '/')
@@ -68,8 +68,17 @@ int package_rels_name(struct str part, struct buf *out)
                     part.p + slash);
 }
 
-/* Resolves "../slides/a.xml" in the folder of `from`, "/ppt/a.xml" from the top. */
-static int join(struct str from, struct str target, struct buf *out)
+void package_rels(struct package *p, struct str part, struct buf *rels)
+{
+    struct buf name = BUF_INIT(4096 + 16);
+    struct err none = ERR_INIT;
+    if (package_rels_name(part, &name) < 0 ||
+        package_read(p, buf_str(&name), rels, &none) < 0)
+        buf_reset(rels);
+    buf_release(&name);
+}
+
+int package_join(struct str from, struct str target, struct buf *out)
 {
     buf_reset(out);
     if (str_starts(target, STR("/")))
@@ -104,8 +113,19 @@ bool package_target(struct str rels, struct str from, struct str id, const char 
         buf_reset(&value);
         if (found)
             found = xml_attr(&x, "Target", &value) &&
-                    join(from, buf_str(&value), out) == 0;
+                    package_join(from, buf_str(&value), out) == 0;
     }
     buf_release(&value);
     return found;
+}
+
+int package_main(struct package *p, const char *usual, struct buf *name, struct buf *main,
+                 struct buf *rels, struct err *e)
+{
+    if (package_read(p, STR("_rels/.rels"), main, e) < 0)
+        return -1;
+    if (!package_target(buf_str(main), STR(""), STR(""), "/officeDocument", name))
+        buf_addz(name, usual);
+    package_rels(p, buf_str(name), rels);
+    return package_read(p, buf_str(name), main, e);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of an office file: a zip archive with XML in it (ECMA-376, part 2). */
+/* Parts of an office file or book: a zip archive with XML in it (ECMA-376, part 2). */
 #ifndef OD_DOCUMENT_PACKAGE_H
 #define OD_DOCUMENT_PACKAGE_H
 
 #include "document/own.h"
+#include "document/xml.h"
 
 enum {
     PACKAGE_PART_MAX = 64 << 20, /* bytes of one part */
@@ -32,7 +33,35 @@ int package_read(struct package *p, struct str name, struct buf *out, struct err
  */
 bool package_target(struct str rels, struct str from, struct str id, const char *type,
                     struct buf *out);
-/* Sets *out to the name of the part that has the relationships of `part`. */
-int package_rels_name(struct str part, struct buf *out);
+/*
+ * Sets *out to the name that `target` has in the folder of the part `from`:
+ * "../slides/a.xml", or "/ppt/a.xml" from the top.
+ */
+int package_join(struct str from, struct str target, struct buf *out);
+/*
+ * Reads the relationships of `part` into rels, which stays empty if there are none: most
+ * parts have none.
+ */
+void package_rels(struct package *p, struct str part, struct buf *rels);
+/*
+ * Finds the main part of an office file, which is `usual` unless the file says so, and
+ * reads it and its relationships. Returns -1 and sets *e.
+ */
+int package_main(struct package *p, const char *usual, struct buf *name, struct buf *main,
+                 struct buf *rels, struct err *e);
+/*
+ * Appends the values of a chart as a table: of the part that the element just opened in
+ * the part `from` refers to, nothing if it is not one. Returns -1 if out is full. chart.c
+ */
+int docread_chart(struct package *p, const struct xml *x, struct str rels,
+                  struct str from, bool markdown, struct buf *out);
+
+/* ---- the formats: the text of an open file, appended; return as docread_text ---- */
+
+int docread_docx(int fd, bool markdown, struct buf *out, struct err *e);
+int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e);
+int docread_xlsx(int fd, struct buf *out, struct err *e);
+int docread_odf(int fd, struct buf *out, struct err *e);
+int docread_epub(int fd, struct buf *out, struct err *e);
 
 #endif

@@ -3,8 +3,10 @@
  * PowerPoint: slides in the order of the presentation (ECMA-376, part 1, 19.2.1.34),
  * the text of each shape in the slide's order. As parse_pptx prints it, a shape without
  * text is an empty line; the rows of tables are lines, tabs separate their cells.
- * Markdown has a comment before each slide, and its title as a heading.
+ * Markdown has a comment before each slide, and its title as a heading. The speaker's
+ * notes follow a slide; a chart is the table of its values.
  */
+#include "document/math.h"
 #include "document/package.h"
 #include "document/xml.h"
 
@@ -14,7 +16,12 @@ struct slide {
     struct xml x;
     struct buf *out;
     struct buf shape;
+    struct package *p;
+    struct str name, rels; /* of the slide */
+    size_t skip;           /* depth around an element that is skipped; 0: none */
     bool markdown, in_text, in_shape, in_table, title;
+    bool notes; /* a page of notes: only its text is shown (19.7.10) */
+    bool body;
     size_t rows;       /* of the table */
     size_t paragraphs; /* of the shape, or the cell */
 };
@@ -30,7 +37,9 @@ static int put_shape(struct slide *s)
 static int line(struct slide *s)
 {
     int rc = 0;
-    if (s->markdown && s->in_table)
+    if (s->notes && !s->body)
+        ;
+    else if (s->markdown && s->in_table)
         rc = docread_row(s->out, buf_str(&s->shape), s->rows++ == 0);
     else if (!s->markdown || s->shape.n > 0)
         rc = put_shape(s);
@@ -41,13 +50,17 @@ static int line(struct slide *s)
 }
 
 /* ECMA-376, part 1, 19.7.10 */
-static bool is_title(const struct xml *x)
+static void take_placeholder(struct slide *s)
 {
-    struct buf type = BUF_INIT(64);
-    bool title = xml_attr(x, "type", &type) && (str_eq(buf_str(&type), STR("title")) ||
-                                                str_eq(buf_str(&type), STR("ctrTitle")));
-    buf_release(&type);
-    return title;
+    const struct xml *x = &s->x;
+    s->title = xml_attr_is(x, "type", "title") || xml_attr_is(x, "type", "ctrTitle");
+    s->body = xml_attr_is(x, "type", "body");
+}
+
+static int mark_hidden(struct slide *s)
+{
+    bool hidden = xml_attr_is(&s->x, "show", "0") || xml_attr_is(&s->x, "show", "false");
+    return hidden ? buf_addz(s->out, "[hidden slide]\n") : 0;
 }
 
 static int open(struct slide *s)
@@ -57,8 +70,17 @@ static int open(struct slide *s)
         s->in_shape = true;
         buf_reset(&s->shape);
         s->paragraphs = 0;
+        s->body = false;
     } else if (xml_is(x, "ph")) {
-        s->title = is_title(x);
+        take_placeholder(s);
+    } else if (xml_is(x, "oMath") && (s->in_shape || s->in_table)) {
+        return math_line(&s->x, &s->shape);
+    } else if (xml_is(x, "chart") && !s->notes) {
+        return docread_chart(s->p, x, s->rels, s->name, s->markdown, s->out);
+    } else if (xml_is(x, "sld")) {
+        return mark_hidden(s);
+    } else if (xml_is(x, "Fallback")) {
+        s->skip = x->depth; /* says the same as what it stands in for */
     } else if (xml_is(x, "tbl")) {
         s->in_table = true;
         s->rows = 0;
@@ -95,26 +117,35 @@ static int close_element(struct slide *s)
     return 0;
 }
 
-static int read_slide(struct str part, bool markdown, struct buf *out, struct err *e)
+/* Takes one piece of the slide. */
+static int step(struct slide *s, enum xml_kind k)
 {
-    struct slide s = {.x = XML_INIT(part), .out = out, .markdown = markdown};
+    if (s->skip) {
+        if (k == XML_CLOSE && s->x.depth < s->skip)
+            s->skip = 0;
+        return 0;
+    }
+    if (k == XML_TEXT)
+        return s->in_text && (s->in_shape || s->in_table) ? xml_text(&s->x, &s->shape)
+                                                          : 0;
+    return k == XML_OPEN ? open(s) : close_element(s);
+}
+
+static int read_slide(struct slide *s, struct str part, struct err *e)
+{
     enum xml_kind k;
     int rc = 0;
-    buf_init(&s.shape, DOCREAD_TEXT_MAX);
-    while (rc == 0 && (k = xml_next(&s.x)) != XML_END) {
+    s->x = (struct xml)XML_INIT(part);
+    buf_init(&s->shape, DOCREAD_TEXT_MAX);
+    while (rc == 0 && (k = xml_next(&s->x)) != XML_END) {
         if (k == XML_BAD) {
-            buf_release(&s.shape);
+            buf_release(&s->shape);
             return err_set(e, ERR_INVALID, "it is damaged: a slide is cut off");
         }
-        if (k == XML_OPEN)
-            rc = open(&s);
-        else if (k == XML_CLOSE)
-            rc = close_element(&s);
-        else if (s.in_text && (s.in_shape || s.in_table))
-            rc = xml_text(&s.x, &s.shape);
+        rc = step(s, k);
     }
-    buf_release(&s.shape);
-    return rc < 0 ? docread_too_long(out, e) : 0;
+    buf_release(&s->shape);
+    return rc < 0 ? docread_too_long(s->out, e) : 0;
 }
 
 /* ---- the presentation ---- */
@@ -123,7 +154,29 @@ struct presentation {
     struct package p;
     bool markdown;
     struct buf name, main, rels, part, id, target;
+    struct buf slide_rels;
 };
+
+/* Appends the speaker's notes of the slide r->target, if there are any. */
+static int read_notes(struct presentation *r, struct buf *out, struct err *e)
+{
+    struct buf name = BUF_INIT(4096), text = BUF_INIT(DOCREAD_TEXT_MAX);
+    struct err none = ERR_INIT;
+    struct slide s = {.out = &text, .p = &r->p, .markdown = true, .notes = true};
+    int rc = 0;
+    if (package_target(buf_str(&r->slide_rels), buf_str(&r->target), STR(""),
+                       "/notesSlide", &name) &&
+        package_read(&r->p, buf_str(&name), &r->part, &none) == 0)
+        rc = read_slide(&s, buf_str(&r->part), e);
+    struct str notes = str_trim(buf_str(&text));
+    if (rc == 0 && notes.n &&
+        buf_addf(out, r->markdown ? "\n### Notes\n\n%.*s\n" : "Notes: %.*s\n",
+                 STR_ARG(notes)) < 0)
+        rc = docread_too_long(out, e);
+    buf_release(&name);
+    buf_release(&text);
+    return rc;
+}
 
 static int read_slides(struct presentation *r, struct buf *out, struct err *e)
 {
@@ -151,27 +204,17 @@ static int read_slides(struct presentation *r, struct buf *out, struct err *e)
                                  : "%s@@ Slide %zu @@\n",
                      r->markdown && n > 1 ? "\n" : "", n) < 0)
             return docread_too_long(out, e);
-        if (read_slide(buf_str(&r->part), r->markdown, out, e) < 0)
+        package_rels(&r->p, buf_str(&r->target), &r->slide_rels);
+        struct slide s = {.out = out,
+                          .p = &r->p,
+                          .name = buf_str(&r->target),
+                          .rels = buf_str(&r->slide_rels),
+                          .markdown = r->markdown};
+        if (read_slide(&s, buf_str(&r->part), e) < 0 || read_notes(r, out, e) < 0)
             return -1;
     }
     /* parse_pptx prints an empty line if there are no lines. */
     return n || buf_addc(out, '\n') == 0 ? 0 : docread_too_long(out, e);
-}
-
-static int read_all(struct presentation *r, struct buf *out, struct err *e)
-{
-    struct buf rels = BUF_INIT(4096 + 16);
-    if (package_read(&r->p, STR("_rels/.rels"), &r->part, e) < 0)
-        return -1;
-    if (!package_target(buf_str(&r->part), STR(""), STR(""), "/officeDocument", &r->name))
-        buf_addz(&r->name, "ppt/presentation.xml");
-    int rc = package_read(&r->p, buf_str(&r->name), &r->main, e);
-    if (rc == 0 && package_rels_name(buf_str(&r->name), &rels) < 0)
-        rc = err_set(e, ERR_INVALID, "the name of its main part is too long");
-    if (rc == 0)
-        rc = package_read(&r->p, buf_str(&rels), &r->rels, e);
-    buf_release(&rels);
-    return rc < 0 ? -1 : read_slides(r, out, e);
 }
 
 int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e)
@@ -183,7 +226,11 @@ int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e)
         buf_init(parts[i], PACKAGE_PART_MAX);
         buf_init(names[i], 4096);
     }
-    int rc = read_all(&r, out, e);
+    buf_init(&r.slide_rels, PACKAGE_PART_MAX);
+    int rc = package_main(&r.p, "ppt/presentation.xml", &r.name, &r.main, &r.rels, e);
+    if (rc == 0)
+        rc = read_slides(&r, out, e);
+    buf_release(&r.slide_rels);
     for (size_t i = 0; i < 3; i++) {
         buf_release(parts[i]);
         buf_release(names[i]);

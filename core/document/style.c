@@ -47,11 +47,8 @@ static int heading_of(struct str name)
 /* Returns an attribute as a number from 0 to max; -1 if it is not one. */
 static int number_in(const struct xml *x, const char *name, int max)
 {
-    struct buf value = BUF_INIT(ID_MAX);
-    uint64_t n;
-    bool found = xml_attr(x, name, &value) && str_to_u64(buf_str(&value), &n) == 0;
-    buf_release(&value);
-    return found && n <= (uint64_t)max ? (int)n : -1;
+    uint64_t n = xml_attr_number(x, name, UINT64_MAX);
+    return n <= (uint64_t)max ? (int)n : -1;
 }
 
 /* 17.3.1.20: 0 is the first level, 9 is not a heading. */
@@ -291,20 +288,17 @@ void docx_styles_release(struct docx_styles *s)
 }
 
 void docx_styles_read(struct docx_styles *s, struct package *p, struct str name,
-                      struct buf *part)
+                      struct str rels)
 {
-    struct buf rels = BUF_INIT(PACKAGE_PART_MAX), target = BUF_INIT(4096);
+    struct buf target = BUF_INIT(4096), part = BUF_INIT(PACKAGE_PART_MAX);
     struct err none = ERR_INIT;
-    if (package_rels_name(name, &target) < 0 ||
-        package_read(p, buf_str(&target), &rels, &none) < 0)
-        buf_reset(&rels);
-    read_links(s, buf_str(&rels));
-    if (package_target(buf_str(&rels), name, STR(""), "/numbering", &target) &&
-        package_read(p, buf_str(&target), part, &none) == 0)
-        read_lists(s, buf_str(part));
-    if (package_target(buf_str(&rels), name, STR(""), "/styles", &target) &&
-        package_read(p, buf_str(&target), part, &none) == 0)
-        read_styles(s, buf_str(part));
-    buf_release(&rels);
+    read_links(s, rels);
+    if (package_target(rels, name, STR(""), "/numbering", &target) &&
+        package_read(p, buf_str(&target), &part, &none) == 0)
+        read_lists(s, buf_str(&part));
+    if (package_target(rels, name, STR(""), "/styles", &target) &&
+        package_read(p, buf_str(&target), &part, &none) == 0)
+        read_styles(s, buf_str(&part));
     buf_release(&target);
+    buf_release(&part);
 }

@@ -31,12 +31,9 @@ struct docx_look {
 
 void docx_styles_init(struct docx_styles *s);
 void docx_styles_release(struct docx_styles *s);
-/*
- * Reads the styles of the document in the part `name`; a file need not have any. part is
- * scratch space.
- */
+/* Reads the styles of the document in the part `name`, as far as there are any. */
 void docx_styles_read(struct docx_styles *s, struct package *p, struct str name,
-                      struct buf *part);
+                      struct str rels);
 /* Takes an element that was opened in a paragraph's properties. */
 void docx_styles_look(struct docx_styles *s, const struct xml *x, struct docx_look *look);
 /*

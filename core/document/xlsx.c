@@ -2,7 +2,8 @@
 /*
  * Excel: the sheets in the order of the workbook (ECMA-376, part 1, 18.2.20), each a
  * heading and a table whose first row is its head. Cells have the values that the file
- * stores, formulas are not computed; numbers that are shown as dates become dates.
+ * stores, formulas are not computed; numbers that are shown as dates become dates. A
+ * formula without a stored value is shown itself: =A1+B1.
  */
 #include "document/package.h"
 #include "document/xml.h"
@@ -18,7 +19,15 @@ enum {
     SHEETS_MAX = 10000,
     COLUMNS_MAX = 16384, /* of Excel */
     FORMATS_MAX = 65536, /* of Excel: most cell formats */
-    CELL_MAX = 1 << 20   /* Excel: 32,767 characters */
+    CELL_MAX = 1 << 20,  /* Excel: 32,767 characters */
+    ROWS_MAX = 1 << 20,  /* of Excel */
+    SHARED_MAX = 256     /* formulas of a sheet that several cells share */
+};
+
+/* A formula that other cells refer to (18.3.1.40). */
+struct xlsx_shared {
+    char *text; /* owned; NULL: unknown */
+    size_t column, row;
 };
 
 struct book {
@@ -29,7 +38,9 @@ struct book {
     struct buf strings; /* all shared ones, each with a zero at its end */
     struct buf begins;  /* where: size_t */
     struct buf shown;   /* of each cell format: an enum xlsx_shown */
-    bool from_1904;     /* what day 0 is */
+    struct buf formula; /* of the cell */
+    struct xlsx_shared shared[SHARED_MAX]; /* of the sheet */
+    bool from_1904;                        /* what day 0 is */
 };
 
 static int damaged(struct err *e, const char *what)
@@ -47,17 +58,6 @@ static int read_related(struct book *b, const char *type, struct err *e)
         return rc;
     *e = (struct err)ERR_INIT; /* some programs refer to a part that they do not write */
     return 1;
-}
-
-/* Returns an attribute as a number; the default if it is missing or not a number. */
-static uint64_t number_of(const struct xml *x, const char *name, uint64_t dflt)
-{
-    struct buf value = BUF_INIT(64);
-    uint64_t n = dflt;
-    if (xml_attr(x, name, &value) && str_to_u64(buf_str(&value), &n) < 0)
-        n = dflt;
-    buf_release(&value);
-    return n;
 }
 
 /* ---- shared strings (18.4) ---- */
@@ -144,7 +144,7 @@ static int read_formats(struct book *b, struct err *e)
             cells = k == XML_OPEN;
         if (k != XML_OPEN)
             continue;
-        uint64_t id = number_of(&x, "numFmtId", 0) % FORMATS_MAX;
+        uint64_t id = xml_attr_number(&x, "numFmtId", 0) % FORMATS_MAX;
         buf_reset(&code);
         if (xml_is(&x, "numFmt") && xml_attr(&x, "formatCode", &code))
             own[id] = (char)shown_by_code(buf_str(&code));
@@ -196,6 +196,9 @@ struct sheet {
     size_t column, next, at; /* of the cell, of the next one, end of the row */
     size_t rows;             /* that were put */
     bool in_value, phonetic;
+    bool in_formula, valued; /* valued: the cell has a value, which may be empty */
+    uint64_t shared;         /* the number of its shared formula; UINT64_MAX: none */
+    size_t row_n;            /* number of the row, from 1 */
 };
 
 /* "BC23" is column 54; a cell without a name is in the next one. */
@@ -216,10 +219,13 @@ static void open_cell(struct sheet *s)
     s->type = 'n';
     if (xml_attr(&s->x, "t", &type) && type.n > 0)
         s->type = str_eq(buf_str(&type), STR("str")) ? 'S' : type.p[0];
-    s->style = number_of(&s->x, "s", UINT64_MAX);
+    s->style = xml_attr_number(&s->x, "s", UINT64_MAX);
     s->column = column_of(&s->x, s->next);
     s->next = s->column + 1;
+    s->shared = UINT64_MAX;
+    s->valued = false;
     buf_reset(&s->value);
+    buf_reset(&s->b->formula);
     buf_release(&type);
 }
 
@@ -284,10 +290,99 @@ static int put_number(struct sheet *s)
                   : put_flat(&s->row, buf_str(&s->value));
 }
 
+/* ---- formulas (18.17) ---- */
+
+/*
+ * Reads a reference such as $B$3 at the beginning of s. Returns its length; 0 if there is
+ * none.
+ */
+static size_t take_reference(struct str s, size_t at[2], bool fixed[2])
+{
+    size_t i = 0, from;
+    at[0] = at[1] = 0;
+    fixed[0] = i < s.n && s.p[i] == '$';
+    i += fixed[0];
+    for (from = i; i < s.n && i - from < 4 && s.p[i] >= 'A' && s.p[i] <= 'Z'; i++)
+        at[0] = at[0] * 26 + (size_t)(s.p[i] - 'A') + 1;
+    if (i == from || at[0] > COLUMNS_MAX)
+        return 0;
+    fixed[1] = i < s.n && s.p[i] == '$';
+    i += fixed[1];
+    for (from = i; i < s.n && i - from < 8 && s.p[i] >= '0' && s.p[i] <= '9'; i++)
+        at[1] = at[1] * 10 + (size_t)(s.p[i] - '0');
+    bool ends = i >= s.n || (s.p[i] != '(' && s.p[i] != '_' && s.p[i] != '.' &&
+                             !isalnum((unsigned char)s.p[i]));
+    return i > from && ends && at[1] > 0 ? i : 0;
+}
+
+static int put_reference(struct buf *out, const size_t at[2], const bool fixed[2])
+{
+    char letters[8];
+    size_t n = 0;
+    for (size_t c = at[0]; c > 0 && n < sizeof(letters); c = (c - 1) / 26)
+        letters[n++] = (char)('A' + (c - 1) % 26);
+    int rc = fixed[0] ? buf_addc(out, '$') : 0;
+    while (rc == 0 && n > 0)
+        rc = buf_addc(out, letters[--n]);
+    return rc < 0 ? rc : buf_addf(out, "%s%zu", fixed[1] ? "$" : "", at[1]);
+}
+
+/* Appends a formula as another cell has it: its references are moved by that much. */
+static int put_moved(struct buf *out, struct str s, size_t right, size_t down)
+{
+    int rc = 0;
+    char quote = 0;
+    bool word = false; /* within a name */
+    for (size_t i = 0, n; rc == 0 && i < s.n; i += n) {
+        size_t at[2];
+        bool fixed[2];
+        char c = s.p[i];
+        n = quote || word ? 0 : take_reference(str_sub(s, i, s.n), at, fixed);
+        if (n) {
+            at[0] += fixed[0] ? 0 : right;
+            at[1] += fixed[1] ? 0 : down;
+            rc = put_reference(out, at, fixed);
+            continue;
+        }
+        n = 1;
+        quote = quote ? (c == quote ? 0 : quote) : c == '"' || c == '\'' ? c : 0;
+        word = isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$';
+        rc = buf_addc(out, c);
+    }
+    return rc;
+}
+
+/* Sets the formula of the cell to that which it shares, moved to its place. */
+static void take_shared(struct sheet *s)
+{
+    struct book *b = s->b;
+    struct xlsx_shared *x = s->shared < SHARED_MAX ? &b->shared[s->shared] : NULL;
+    if (x && b->formula.n) {
+        free(x->text);
+        *x = (struct xlsx_shared){
+            .text = strdup(buf_z(&b->formula)), .column = s->column, .row = s->row_n};
+    } else if (x && x->text && s->column >= x->column && s->row_n >= x->row) {
+        put_moved(&b->formula, str_of(x->text), s->column - x->column, s->row_n - x->row);
+    }
+}
+
+/* Makes the formula of a cell without a value its text. */
+static void show_formula(struct sheet *s)
+{
+    if (s->type == 'S' && s->valued) /* the value is an empty text */
+        return;
+    buf_addc(&s->value, '=');
+    buf_adds(&s->value, buf_str(&s->b->formula));
+    s->type = 'S';
+}
+
 static int close_cell(struct sheet *s)
 {
     uint64_t i;
     int rc = 0;
+    take_shared(s);
+    if (s->value.n == 0 && s->b->formula.n)
+        show_formula(s);
     if (s->value.n == 0)
         return 0;
     for (; rc == 0 && s->at < s->column; s->at++)
@@ -309,19 +404,24 @@ static void open(struct sheet *s)
     if (xml_is(x, "row")) {
         buf_reset(&s->row);
         s->at = s->next = 0;
+        s->row_n = xml_attr_number(x, "r", s->row_n + 1) % (ROWS_MAX + 1);
     } else if (xml_is(x, "c")) {
         open_cell(s);
     } else if (xml_is(x, "rPh")) {
         s->phonetic = true;
+    } else if (xml_is(x, "f")) {
+        s->in_formula = true;
+        s->shared = xml_attr_number(x, "si", UINT64_MAX);
     } else {
         s->in_value = xml_is(x, "v") || (xml_is(x, "t") && !s->phonetic);
+        s->valued = s->valued || s->in_value;
     }
 }
 
 static int close_element(struct sheet *s)
 {
     const struct xml *x = &s->x;
-    s->in_value = false;
+    s->in_value = s->in_formula = false;
     if (xml_is(x, "rPh"))
         s->phonetic = false;
     else if (xml_is(x, "c"))
@@ -343,11 +443,15 @@ static int read_sheet(struct book *b, struct err *e)
             open(&s);
         else if (k == XML_CLOSE)
             rc = close_element(&s);
-        else if (s.in_value)
-            rc = xml_text(&s.x, &s.value);
+        else if (s.in_value || s.in_formula)
+            rc = xml_text(&s.x, s.in_value ? &s.value : &b->formula);
     }
     buf_release(&s.row);
     buf_release(&s.value);
+    for (size_t i = 0; i < SHARED_MAX; i++) {
+        free(b->shared[i].text);
+        b->shared[i].text = NULL;
+    }
     if (rc < 0)
         return docread_too_long(b->out, e);
     return k == XML_BAD ? damaged(e, "a sheet is cut off") : 0;
@@ -363,7 +467,9 @@ static int put_sheet(struct book *b, const struct xml *x, size_t n, struct err *
     if (rc == 0 && xml_attr(x, "name", &name))
         rc = put_flat(b->out, buf_str(&name));
     buf_release(&name);
-    if (rc < 0 || buf_addz(b->out, "\n\n") < 0)
+    bool hidden = xml_attr_is(x, "state", "hidden") ||
+                  xml_attr_is(x, "state", "veryHidden");
+    if (rc < 0 || buf_addz(b->out, hidden ? " (hidden)\n\n" : "\n\n") < 0)
         return docread_too_long(b->out, e);
     if (!xml_attr_prefixed(x, "id", &b->id) ||
         !package_target(buf_str(&b->rels), buf_str(&b->name), buf_str(&b->id), "",
@@ -395,32 +501,17 @@ static int read_sheets(struct book *b, struct err *e)
 static bool is_from_1904(struct str workbook)
 {
     struct xml x = XML_INIT(workbook);
-    struct buf value = BUF_INIT(64);
     bool found = false;
     enum xml_kind k;
     while (!found && (k = xml_next(&x)) != XML_END && k != XML_BAD)
         found = k == XML_OPEN && xml_is(&x, "workbookPr") &&
-                xml_attr(&x, "date1904", &value);
-    found = found &&
-            (str_eq(buf_str(&value), STR("1")) || str_eq(buf_str(&value), STR("true")));
-    buf_release(&value);
+                (xml_attr_is(&x, "date1904", "1") || xml_attr_is(&x, "date1904", "true"));
     return found;
 }
 
 static int read_all(struct book *b, struct err *e)
 {
-    struct buf rels = BUF_INIT(4096 + 16);
-    if (package_read(&b->p, STR("_rels/.rels"), &b->part, e) < 0)
-        return -1;
-    if (!package_target(buf_str(&b->part), STR(""), STR(""), "/officeDocument", &b->name))
-        buf_addz(&b->name, "xl/workbook.xml");
-    int rc = package_read(&b->p, buf_str(&b->name), &b->main, e);
-    if (rc == 0 && package_rels_name(buf_str(&b->name), &rels) < 0)
-        rc = damaged(e, "the name of its main part is too long");
-    if (rc == 0)
-        rc = package_read(&b->p, buf_str(&rels), &b->rels, e);
-    buf_release(&rels);
-    if (rc < 0)
+    if (package_main(&b->p, "xl/workbook.xml", &b->name, &b->main, &b->rels, e) < 0)
         return -1;
     b->from_1904 = is_from_1904(buf_str(&b->main));
     return read_strings(b, e) < 0 || read_formats(b, e) < 0 ? -1 : read_sheets(b, e);
@@ -435,7 +526,9 @@ int docread_xlsx(int fd, struct buf *out, struct err *e)
         buf_init(large[i], PACKAGE_PART_MAX);
     for (size_t i = 0; i < 3; i++)
         buf_init(small[i], 4096);
+    buf_init(&b.formula, CELL_MAX);
     int rc = read_all(&b, e);
+    buf_release(&b.formula);
     for (size_t i = 0; i < 6; i++)
         buf_release(large[i]);
     for (size_t i = 0; i < 3; i++)

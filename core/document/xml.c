@@ -242,3 +242,21 @@ bool xml_attr_prefixed(const struct xml *x, const char *name, struct buf *out)
 {
     return attribute(x, str_of(name), true, out);
 }
+
+bool xml_attr_is(const struct xml *x, const char *name, const char *value)
+{
+    struct buf b = BUF_INIT(4096);
+    bool same = xml_attr(x, name, &b) && str_eq(buf_str(&b), str_of(value));
+    buf_release(&b);
+    return same;
+}
+
+uint64_t xml_attr_number(const struct xml *x, const char *name, uint64_t dflt)
+{
+    struct buf b = BUF_INIT(64);
+    uint64_t n = dflt;
+    if (xml_attr(x, name, &b))
+        str_to_u64(buf_str(&b), &n);
+    buf_release(&b);
+    return n;
+}

@@ -36,6 +36,10 @@ int xml_text(const struct xml *x, struct buf *out);
 bool xml_attr(const struct xml *x, const char *name, struct buf *out);
 /* The same, but only an attribute with any prefix: r:id next to id. */
 bool xml_attr_prefixed(const struct xml *x, const char *name, struct buf *out);
+/* Whether an attribute, without a prefix as well, has that value. */
+bool xml_attr_is(const struct xml *x, const char *name, const char *value);
+/* Returns an attribute as a number; dflt if it is missing or not a number. */
+uint64_t xml_attr_number(const struct xml *x, const char *name, uint64_t dflt);
 /* Appends the character of "amp", "#65" or "#x41". Returns false if it is unknown. */
 bool xml_entity(struct str name, struct buf *out);
 

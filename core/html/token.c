@@ -21,8 +21,8 @@ static bool is_letter(char c)
 /* ---- names ---- */
 
 static const struct {
-    const char *name;
-    unsigned flags;
+    char name[11];
+    uint8_t flags;
 } tags[] = {
 #define PLAIN          HTML_IS_PLAIN
 #define SPECIAL        HTML_IS_SPECIAL

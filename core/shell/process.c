@@ -59,10 +59,7 @@ uint64_t process_output(const struct process *p) { return p->proc.r.out[0].offse
 pid_t process_pid(const struct process *p) { return p->proc.r.pid; }
 int64_t process_since(const struct process *p) { return p->wall_ms; }
 
-bool process_has_tty(const struct process *p)
-{
-    return (p->proc.r.kind & KEEP_PTY) != 0;
-}
+bool process_has_tty(const struct process *p) { return (p->proc.r.kind & KEEP_PTY) != 0; }
 
 int process_terminal(const struct process *p)
 {
@@ -537,9 +534,10 @@ static int open_ends(const struct process *p, const struct process_opts *o,
     if (o->rows) {
         int fds[2];
         if (pty_open(fds, o->rows, o->cols, NULL, p->uid) < 0)
-            return err_sys(e, errno,
-                           "cannot open a terminal for %s (without one it can run on pipes)",
-                           p->head);
+            return err_sys(
+                e, errno,
+                "cannot open a terminal for %s (without one it can run on pipes)",
+                p->head);
         x->in[0] = fds[1];
         x->in[1] = fds[0];
         sp->kind = KEEP_PTY;

@@ -308,8 +308,7 @@ static bool view_picture(struct view_answer *a, int fd, uint64_t size)
 
 static bool is_document(enum docread_kind kind)
 {
-    return kind == DOCREAD_PDF || kind == DOCREAD_DOCX || kind == DOCREAD_PPTX ||
-           kind == DOCREAD_XLSX || kind == DOCREAD_IPYNB;
+    return (kind >= DOCREAD_PDF && kind <= DOCREAD_RTF) || kind == DOCREAD_IPYNB;
 }
 
 static void view_document(struct view_answer *a, enum docread_kind kind)

@@ -165,6 +165,14 @@ static int add_utf16(struct buf *out, struct str s, bool big)
     return rc == 0 && (high || s.n % 2) ? add_char(out, 0xFFFD) : rc;
 }
 
+/* Returns the character of a byte from 128 on in a set of one byte. */
+static uint32_t high_char(int set, unsigned char c)
+{
+    return c >= 160                  ? webcharsets[set].high[c - 160]
+           : set < WEBCHARSETS_PLAIN ? c
+                                     : webcharsets_low[set - WEBCHARSETS_PLAIN][c - 128];
+}
+
 static int add_table(struct buf *out, struct str s, int set)
 {
     for (size_t i = 0; i < s.n;) {
@@ -173,8 +181,7 @@ static int add_table(struct buf *out, struct str s, int set)
             i++;
         if (buf_adds(out, str_sub(s, from, i - from)) < 0)
             return -1;
-        if (i < s.n &&
-            add_char(out, webcharsets[set].high[(unsigned char)s.p[i++] - 128]) < 0)
+        if (i < s.n && add_char(out, high_char(set, (unsigned char)s.p[i++])) < 0)
             return -1;
     }
     return 0;

@@ -210,26 +210,6 @@ static bool is_vague(struct str type)
            webpage_is_word(type, "text/plain") || webpage_is_word(type, "*/*");
 }
 
-static enum docread_kind office_kind(struct str type)
-{
-    static const struct {
-        const char *type;
-        enum docread_kind kind;
-    } kinds[] = {
-        {"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-         DOCREAD_DOCX},
-        {"application/vnd.openxmlformats-officedocument.presentationml.presentation",
-         DOCREAD_PPTX},
-        {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-         DOCREAD_XLSX},
-    };
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-        if (webpage_is_word(type, kinds[i].type))
-            return kinds[i].kind;
-    }
-    return DOCREAD_AUTO;
-}
-
 bool webbody_is_document(struct str type, struct str url)
 {
     struct str rest = type, kind = str_trim(str_cut(&rest, ';'));
@@ -238,19 +218,18 @@ bool webbody_is_document(struct str type, struct str url)
     bool vague = is_vague(kind) || webpage_is_word(kind, "application/zip");
     if (vague && !webpage_is_word(kind, "text/plain"))
         kind = str_of(mime_of(url, STR("")));
-    return webpage_is_word(kind, "application/pdf") || office_kind(kind) != DOCREAD_AUTO;
+    return webpage_is_word(kind, "application/pdf") ||
+           docread_package_kind(kind) != DOCREAD_AUTO;
 }
 
-/* Reads an Office document from a temporary file, as its readers need one. */
+/* Reads an office file or book from a temporary file, as its readers need one. */
 static int show_office(struct webpage *p, enum docread_kind kind, struct str plain,
                        struct err *e)
 {
     int fd = file_of_text("od-document", plain);
     if (fd < 0)
         return err_sys(e, errno, "cannot make a file of the document");
-    int rc = kind == DOCREAD_DOCX   ? docread_docx(fd, true, &p->text, e)
-             : kind == DOCREAD_PPTX ? docread_pptx(fd, true, &p->text, e)
-                                    : docread_xlsx(fd, &p->text, e);
+    int rc = docread_package(fd, kind, true, &p->text, e);
     close(fd);
     return rc;
 }
@@ -295,7 +274,8 @@ bool webbody_is_shown(const struct webbody *b)
     char small[TYPE_MAX];
     bool packed = str_trim(b->encoding).n > 0;
     struct str type = type_of(b, packed ? STR("") : b->bytes, small);
-    return has_word(type, "html") || is_text(type) || office_kind(type) != DOCREAD_AUTO ||
+    return has_word(type, "html") || is_text(type) ||
+           docread_package_kind(type) != DOCREAD_AUTO ||
            str_eq(type, STR("application/pdf")) || str_starts(type, STR("image/")) ||
            str_starts(type, STR("audio/")) || str_starts(type, STR("video/"));
 }
@@ -307,8 +287,8 @@ static int show(const struct webbody *b, struct webpage *p, struct str plain,
     struct str type = type_of(b, plain, small);
     struct str path = str_cut(&(struct str){b->url.p, b->url.n}, '?');
     bool given = str_trim(b->type).n > 0;
-    if (office_kind(type) != DOCREAD_AUTO)
-        return show_office(p, office_kind(type), plain, e);
+    if (docread_package_kind(type) != DOCREAD_AUTO)
+        return show_office(p, docread_package_kind(type), plain, e);
     if (has_word(type, "html") || (!given && looks_html(plain)))
         return show_text(b, p, plain, type, true, e);
     if (is_text(type))

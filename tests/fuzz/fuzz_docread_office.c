@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Word, PowerPoint and Excel: the input is the XML of the main part, of a slide, or of
- * a sheet, texts, formats, styles and lists, in an archive that is sound (fuzz_zip has
- * the others). The first byte chooses.
+ * Word, PowerPoint, Excel, OpenDocument and EPUB: the input is the XML of the main part,
+ * of a slide, or of a sheet, texts, formats, styles and lists, notes and charts, in an
+ * archive that is sound (fuzz_zip has the others). The first byte chooses.
  */
 #include "archive/zip.h"
 #include "base/log.h"
-#include "document/own.h"
+#include "document/package.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -42,7 +42,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
           kind == 2
               ? s
               : STR("<r><Relationship Id='a' Type='/numbering' Target='/ppt/s.xml'/>"
-                    "<Relationship Id='b' Type='/styles' Target='../ppt/s.xml'/></r>"));
+                    "<Relationship Id='b' Type='/styles' Target='../ppt/s.xml'/>"
+                    "<Relationship Id='f' Type='/footnotes' Target='/ppt/s.xml'/>"
+                    "<Relationship Id='c' Type='/comments' Target='/ppt/s.xml'/>"
+                    "<Relationship Id='h' Type='/header' Target='/ppt/s.xml'/></r>"));
+    entry(w, "ppt/_rels/s.xml.rels",
+          STR("<r><Relationship Id='a' Type='/notesSlide' Target='s.xml'/></r>"));
+    entry(w, "content.xml", s);
+    entry(w, "styles.xml", kind == 1 ? s : STR("<a/>"));
+    entry(w, "Object 1/content.xml", s);
+    entry(w, "META-INF/container.xml",
+          kind == 3 ? s : STR("<rootfile full-path='content.xml'/>"));
     entry(w, "ppt/presentation.xml",
           kind == 1 ? s : STR("<p><sldId r:id='a'/><sldId r:id='a'/></p>"));
     entry(w, "ppt/_rels/presentation.xml.rels",
@@ -63,6 +73,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     BUG_ON(docread_pptx(fd, markdown, &out, &e) < 0 && !e.text[0]);
     e = (struct err)ERR_INIT;
     BUG_ON(docread_xlsx(fd, &out, &e) < 0 && !e.text[0]);
+    e = (struct err)ERR_INIT;
+    BUG_ON(docread_odf(fd, &out, &e) < 0 && !e.text[0]);
+    e = (struct err)ERR_INIT;
+    BUG_ON(docread_epub(fd, &out, &e) < 0 && !e.text[0]);
     buf_release(&out);
     close(fd);
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* LaTeX, HTML, notebooks, and the headers of media files; the first byte chooses. */
+/* LaTeX, HTML, notebooks, RTF, and the headers of media files; the first byte chooses. */
 #include "base/log.h"
 #include "document/own.h"
 
@@ -13,7 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct err e = ERR_INIT;
     struct str s = str_n(data + 1, n ? n - 1 : 0);
     int rc = 0;
-    switch (n ? data[0] & 7 : 7) {
+    switch (n && (data[0] & 15) == 15 ? 15 : n ? data[0] & 7 : 7) {
+    case 15:
+        rc = docread_rtf(s, &out, &e);
+        break;
     case 0:
     case 1:
         rc = docread_latex(s, &out, &e);

@@ -68,6 +68,9 @@ bool pdf_object_at(struct pdf *d, uint64_t at, uint32_t *number, struct pdf_obj 
         return false;
     *number = (uint32_t)num.i;
     l.refs = true;
+    l.encrypted = d->crypt != NULL;
+    l.number = *number;
+    l.generation = (uint32_t)gen.i;
     *o = pdf_parse(&l);
     if (o->type == PDF_WORD || o->type == PDF_CLOSE || o->type == PDF_END)
         *o = (struct pdf_obj){.type = PDF_NULL};
@@ -83,6 +86,9 @@ bool pdf_object_at(struct pdf *d, uint64_t at, uint32_t *number, struct pdf_obj 
         return false;
     s->dict = *o->dict;
     s->raw = stream_bytes(d, &l, *o);
+    s->number = *number;
+    s->generation = l.generation;
+    s->encrypted = !pdf_is_name(pdf_get_raw(*o, "Type"), "XRef");
     *o = (struct pdf_obj){.type = PDF_STREAM, .stream = s};
     return true;
 }
@@ -224,14 +230,10 @@ int pdf_open(struct pdf *d, struct str file)
     if (head < 0)
         return err_set(&d->err, ERR_INVALID, "it does not begin with %%PDF-");
     d->file = str_sub(file, (size_t)head, file.n);
-    if (pdf_read_xref(d) < 0 || !has_pages(d))
+    if (pdf_read_xref(d) < 0 || pdf_crypt_open(d) < 0 || !has_pages(d))
         pdf_rebuild(d);
-    if (d->err.code)
+    if (d->err.code || pdf_crypt_open(d) < 0)
         return -1;
-    if (pdf_get_raw(d->trailer, "Encrypt").type != PDF_NULL)
-        return err_set(&d->err, ERR_UNSUPPORTED,
-                       "it is encrypted: save it again without a password "
-                       "(qpdf --decrypt does so)");
     if (!has_pages(d))
         return err_set(&d->err, ERR_INVALID,
                        "it is damaged or cut off: no pages can be found");

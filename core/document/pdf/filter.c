@@ -253,6 +253,8 @@ static int one(struct pdf *d, struct pdf_obj filter, struct pdf_obj parms, struc
         rc = ascii_85(in, out);
     else if (pdf_is_name(filter, "ASCIIHexDecode") || pdf_is_name(filter, "AHx"))
         rc = ascii_hex(in, out);
+    else if (pdf_is_name(filter, "Crypt")) /* decrypted before the first filter */
+        return buf_adds(out, in);
     else if (pdf_is_name(filter, "RunLengthDecode") || pdf_is_name(filter, "RL"))
         rc = run_length(in, out);
     if (rc == 0)
@@ -282,13 +284,15 @@ int pdf_unpack(struct pdf *d, const struct pdf_stream *s, struct buf *out)
     struct pdf_obj filter = pdf_get(d, self, "Filter");
     struct pdf_obj parms = pdf_get(d, self, "DecodeParms");
     size_t n = filter.type == PDF_ARRAY ? pdf_count(filter) : filter.type == PDF_NAME;
-    if (n == 0)
-        return buf_adds(out, s->raw);
     if (n > FILTERS_MAX)
         return -1;
     struct buf a = BUF_INIT(PDF_STREAM_MAX), b = BUF_INIT(PDF_STREAM_MAX);
     struct str in = s->raw;
     int rc = 0;
+    if (d->crypt && s->encrypted) {
+        rc = pdf_decrypt_stream(d, s, &a);
+        in = buf_str(&a);
+    }
     for (size_t i = 0; rc == 0 && i < n; i++) {
         buf_reset(&b);
         rc = one(d, nth(d, filter, i), nth(d, parms, i), in, &b);

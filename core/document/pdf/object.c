@@ -335,10 +335,12 @@ static struct pdf_obj parse(struct pdf_lex *l, int depth)
     char next = l->at + 1 < l->s.n ? l->s.p[l->at + 1] : 0;
     if (c == '/')
         return name(l);
-    if (c == '(')
-        return literal_string(l);
-    if (c == '<' && next != '<')
-        return hex_string(l);
+    if (c == '(' || (c == '<' && next != '<')) {
+        struct pdf_obj o = c == '(' ? literal_string(l) : hex_string(l);
+        if (l->encrypted)
+            o.s = pdf_decrypt_string(l->d, l->a, o.s, l->number, l->generation);
+        return o;
+    }
     if (c == '<')
         return dict(l, depth);
     if (c == '[')

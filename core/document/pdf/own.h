@@ -74,12 +74,15 @@ struct pdf_dict {
 };
 
 struct charset_tables;
+struct pdf_crypt;
 struct pdf_pack;
 
 struct pdf_stream {
     struct pdf_dict dict;
     struct str raw;        /* as in the file */
     struct pdf_pack *pack; /* of an object stream that was unpacked */
+    uint32_t number, generation;
+    bool encrypted; /* if the file is */
 };
 
 struct pdf;
@@ -89,7 +92,9 @@ struct pdf_lex {
     struct arena *a; /* for the parsed objects */
     struct str s;
     size_t at;
-    bool refs; /* "1 0 R" is a reference: not in content */
+    bool refs;      /* "1 0 R" is a reference: not in content */
+    bool encrypted; /* strings are those of the object: number, generation */
+    uint32_t number, generation;
 };
 
 /* Returns the next object or word; PDF_END at the end, or when no work is left. */
@@ -116,6 +121,7 @@ struct pdf {
     struct pdf_entry *entry; /* owned */
     size_t entries, entries_room;
     struct pdf_obj trailer;
+    struct pdf_crypt *crypt;         /* in the arena; NULL: the file is not encrypted */
     bool rebuilt;                    /* the table was rebuilt by searching the file */
     int64_t work;                    /* steps left: a file that takes more is refused */
     int64_t unpack;                  /* bytes that streams may still unpack to */
@@ -150,6 +156,19 @@ void pdf_rebuild(struct pdf *d);
  * there is none.
  */
 bool pdf_object_at(struct pdf *d, uint64_t at, uint32_t *number, struct pdf_obj *o);
+
+/* ---- encryption (7.6): crypt.c ---- */
+
+/*
+ * Finds the key of an encrypted file, once. Returns -1 with d->err set: UNSUPPORTED if it
+ * needs a password, or is encrypted in another way.
+ */
+int pdf_crypt_open(struct pdf *d);
+/* Returns a string of an object decrypted, in the arena; d is encrypted. */
+struct str pdf_decrypt_string(struct pdf *d, struct arena *a, struct str s,
+                              uint32_t number, uint32_t generation);
+/* Appends the decrypted bytes of a stream; d is encrypted. Returns -1 if out is full. */
+int pdf_decrypt_stream(struct pdf *d, const struct pdf_stream *s, struct buf *out);
 
 /* ---- streams (7.4): filter.c ---- */
 

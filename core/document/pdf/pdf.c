@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages in their order, each with its mark. */
+/* Pages in their order, each with its mark; after its text the fields of forms, notes and
+ * links of the page. */
 #include "document/pdf/own.h"
 #include "document/pdf/pdf.h"
 
+#include "text/webcharset.h"
+
 enum {
     PAGE_WORK = 256,
-    MUTE_PART = 100 /* a few missing signs are not reported */
+    MUTE_PART = 100, /* a few missing signs are not reported */
+    PARENTS_MAX = 8
 };
 
 struct pages {
@@ -45,6 +49,81 @@ static void trim(struct buf *out, size_t from)
         buf_truncate(out, out->n - 1);
 }
 
+/* ---- fields, notes and links (12.5, 12.7) ---- */
+
+/* Returns what an annotation has, or the field that it is part of. */
+static struct pdf_obj of_field(struct pdf *d, const struct pdf_obj *o, const char *key)
+{
+    struct pdf_obj at = *o, value = pdf_get(d, at, key);
+    for (int i = 0; value.type == PDF_NULL && i < PARENTS_MAX; i++) {
+        at = pdf_get(d, at, "Parent");
+        value = pdf_get(d, at, key);
+    }
+    return value;
+}
+
+static bool is(struct pages *p, const struct pdf_obj *o, const char *key,
+               const char *name)
+{
+    return pdf_is_name(of_field(p->d, o, key), name);
+}
+
+/*
+ * Appends a text string (7.9.2.2) or name that it has, or the last one of an array.
+ * Returns the number of bytes.
+ */
+static size_t put(struct pages *p, const struct pdf_obj *o, const char *key)
+{
+    struct pdf_obj value = of_field(p->d, o, key);
+    char unknown[40];
+    size_t from = p->out->n;
+    if (value.type == PDF_ARRAY)
+        value = pdf_item(p->d, value, pdf_count(value) - 1);
+    if (value.type == PDF_STRING)
+        webcharset_read(value.s, STR("windows-1252"), false, p->out, unknown);
+    else if (value.type == PDF_NAME)
+        buf_adds(p->out, value.s);
+    return p->out->n - from;
+}
+
+/* Appends one in brackets; `page`: where the text of the page begins. */
+static void put_annotation(struct pages *p, struct pdf_obj o, size_t page)
+{
+    struct buf *out = p->out;
+    size_t from = out->n, n;
+    bool field = is(p, &o, "Subtype", "Widget");
+    buf_addc(out, '[');
+    if (field && is(p, &o, "FT", "Btn")) {
+        buf_addz(out, is(p, &o, "AS", "Off") ? "☐ " : "☒ ");
+        n = put(p, &o, "T");
+    } else if (is(p, &o, "Subtype", "Link")) {
+        struct pdf_obj action = pdf_get(p->d, o, "A");
+        n = put(p, &action, "URI");
+        struct str all = buf_str(out);
+        if (str_find(str_sub(all, page, from - page), str_sub(all, from + 1, n)) >= 0)
+            n = 0; /* the text says the same */
+    } else {
+        put(p, &o, field ? "T" : "Subtype");
+        buf_addz(out, ": ");
+        n = put(p, &o, field ? "V" : "Contents");
+    }
+    if (n && !is(p, &o, "Subtype", "Popup"))
+        buf_addz(out, "]\n");
+    else
+        buf_truncate(out, from);
+}
+
+static void put_annotations(struct pages *p, struct pdf_obj page, size_t from)
+{
+    struct pdf_obj all = pdf_get(p->d, page, "Annots");
+    buf_addc(p->out, '\n');
+    for (size_t i = 0; i < pdf_count(all); i++) {
+        if (!pdf_work(p->d, PAGE_WORK + (int64_t)((p->out->n - from) >> 4)))
+            return;
+        put_annotation(p, pdf_item(p->d, all, i), from);
+    }
+}
+
 static void read_page(struct pages *p, struct pdf_obj page, const struct inherited *in)
 {
     p->n++;
@@ -59,6 +138,8 @@ static void read_page(struct pages *p, struct pdf_obj page, const struct inherit
     size_t from = p->out->n;
     if (p->rc == 0)
         p->rc = pdf_page_lines(p->d, &p->page, p->out);
+    trim(p->out, from);
+    put_annotations(p, page, from);
     trim(p->out, from);
     if (p->rc == 0)
         p->rc = buf_addz(p->out, "\n\n");

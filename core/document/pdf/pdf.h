@@ -12,7 +12,7 @@
  * Appends the text of all pages of a file that is in memory, each after its mark;
  * markdown: marks are comments. Blocks, with memory and work bounded by
  * own.h: for helpers. Returns -1 with *e set and out unchanged: INVALID for
- * a damaged file, UNSUPPORTED for an encrypted one, LIMIT.
+ * a damaged file, UNSUPPORTED for one that needs a password, LIMIT.
  */
 int docread_pdf(struct str bytes, bool markdown, struct buf *out, struct err *e);
 

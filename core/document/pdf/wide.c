@@ -25,7 +25,7 @@ enum pdf_codes { IDENTITY, UNKNOWN, UTF16, UTF8, UTF32, SETS };
 
 /* Predefined CMaps (table 118) by a part of their names, special ones first. */
 static const struct {
-    const char *part;
+    char part[11];
     uint8_t codes;  /* enum pdf_codes */
     uint16_t space; /* the CID of the blank; the rest of ASCII follows; 0: unknown */
 } known[] = {

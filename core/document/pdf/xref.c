@@ -270,6 +270,19 @@ static void found_pack(struct pdf *d, uint32_t number, struct pdf_obj o)
     buf_release(&b);
 }
 
+/* Makes a trailer that leads to a catalog, if none was found. */
+static void make_trailer(struct pdf *d, uint32_t catalog)
+{
+    struct pdf_dict *dict = arena_get(&d->arena, sizeof(*dict));
+    struct pdf_pair *pair = arena_get(&d->arena, sizeof(*pair));
+    if (!dict || !pair || d->trailer.type != PDF_NULL)
+        return;
+    pair->key = STR("Root");
+    pair->value = (struct pdf_obj){.type = PDF_REF, .ref = catalog};
+    *dict = (struct pdf_dict){1, pair};
+    d->trailer = (struct pdf_obj){.type = PDF_DICT, .dict = dict};
+}
+
 /* Reads streams that hold objects, and a dictionary that can serve as the trailer. */
 static void look_into(struct pdf *d, uint32_t number)
 {
@@ -286,16 +299,8 @@ static void look_into(struct pdf *d, uint32_t number)
         found_pack(d, number, o);
     else if (pdf_is_name(type, "XRef"))
         take_trailer(d, o);
-    else if (pdf_is_name(type, "Catalog") && d->trailer.type == PDF_NULL) {
-        struct pdf_dict *dict = arena_get(&d->arena, sizeof(*dict));
-        struct pdf_pair *pair = arena_get(&d->arena, sizeof(*pair));
-        if (!dict || !pair)
-            return;
-        pair->key = STR("Root");
-        pair->value = (struct pdf_obj){.type = PDF_REF, .ref = number};
-        *dict = (struct pdf_dict){1, pair};
-        d->trailer = (struct pdf_obj){.type = PDF_DICT, .dict = dict};
-    }
+    else if (pdf_is_name(type, "Catalog"))
+        make_trailer(d, number);
 }
 
 /* The catalog may be in a stream, so it is searched when all of those are known. */
@@ -306,13 +311,7 @@ static void find_catalog(struct pdf *d)
         if (d->entry[i].where != PDF_PACKED ||
             !pdf_is_name(pdf_get(d, pdf_resolve(d, ref), "Type"), "Catalog"))
             continue;
-        struct pdf_dict *dict = arena_get(&d->arena, sizeof(*dict));
-        struct pdf_pair *pair = arena_get(&d->arena, sizeof(*pair));
-        if (!dict || !pair)
-            return;
-        *pair = (struct pdf_pair){STR("Root"), ref};
-        *dict = (struct pdf_dict){1, pair};
-        d->trailer = (struct pdf_obj){.type = PDF_DICT, .dict = dict};
+        make_trailer(d, (uint32_t)i);
     }
 }
 
@@ -334,6 +333,8 @@ void pdf_rebuild(struct pdf *d)
     for (const char *p = s.p; (p = memmem(p, (size_t)(end - p), "trailer", 7)); p += 7)
         found_trailer(d, p);
     size_t n = d->entries;
+    if (d->trailer.type == PDF_DICT)
+        pdf_crypt_open(d);
     for (size_t i = 0; i < n && !d->err.code; i++) {
         if (d->entry[i].where == PDF_AT)
             look_into(d, (uint32_t)i);

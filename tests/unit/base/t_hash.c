@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Hashes and CRC: the documents' vectors, at once and split at every byte. */
-#include "base/hash.h"
-
+/* Hashes, AES and CRC: the documents' vectors, at once and split at every byte. */
+#include "base/cipher.h"
 #include "base/crc.h"
 #include "base/enc.h"
+#include "base/hash.h"
 
 #include "t.h"
 
@@ -220,6 +220,49 @@ TEST(crc_32)
         CHECK_INT(crc_add(crc_add(0, str_n(bytes, cut)),
                           str_n(bytes + cut, sizeof(bytes) - cut)),
                   crc_of(bytes, sizeof(bytes)));
+}
+
+static void check_hex(const uint8_t *bytes, size_t n, const char *want)
+{
+    struct buf b = BUF_INIT(1000);
+    CHECK_INT(enc_hex(&b, str_n(bytes, n)), 0);
+    CHECK_STR(buf_z(&b), want);
+    buf_release(&b);
+}
+
+/* FIPS 180-4, the examples of NIST. */
+TEST(sha512)
+{
+    uint8_t out[64];
+    hash_sha512(STR("abc"), 512, out);
+    check_hex(out, 64,
+              "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
+              "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f");
+    hash_sha512(STR("abc"), 384, out);
+    check_hex(out, 48,
+              "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed"
+              "8086072ba1e7cc2358baeca134c825a7");
+}
+
+/* SP 800-38A, F.2.1 and F.2.5, the first block. */
+TEST(aes_cbc)
+{
+    static const char key[] = "\x2b\x7e\x15\x16\x28\xae\xd2\xa6\xab\xf7\x15\x88\x09\xcf"
+                              "\x4f\x3c";
+    static const char key_256[] = "\x60\x3d\xeb\x10\x15\xca\x71\xbe\x2b\x73\xae\xf0\x85"
+                                  "\x7d\x77\x81\x1f\x35\x2c\x07\x3b\x61\x08\xd7\x2d\x98"
+                                  "\x10\xa3\x09\x14\xdf\xf4";
+    static const char plain[] = "\x6b\xc1\xbe\xe2\x2e\x40\x9f\x96\xe9\x3d\x7e\x11\x73\x93"
+                                "\x17\x2a";
+    uint8_t iv[16], out[16];
+    for (int i = 0; i < 16; i++)
+        iv[i] = (uint8_t)i;
+    cipher_aes_cbc(true, str_n(key, 16), iv, plain, 16, out);
+    check_hex(out, 16, "7649abac8119b246cee98e9b12e9197d");
+    cipher_aes_cbc(false, str_n(key, 16), iv, out, 16, out);
+    CHECK(memcmp(out, plain, 16) == 0);
+    cipher_aes_cbc(true, str_n(key_256, 32), iv, plain, 16, out);
+    check_hex(out, 16, "f58c4c04d6e5f1ba779eabfb5f7bfbd6");
 }
 
 T_MAIN

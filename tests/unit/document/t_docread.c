@@ -381,10 +381,11 @@ TEST(xlsx)
                                                             "t='inlineStr'><x:is><x:t>in<"
                                                             "/"
                                                             "x:t></x:is></x:c></x:row>"));
-    check_read(DOCREAD_AUTO,
-               "## A & B\n\n| Name |  | two parts & more |\n| --- | --- | --- "
-               "|\n|  | TRUE | #N/A | a b\\| c€_x41_ | in |\n\n## C\n\n| 1 |  | 3 "
-               "|\n| --- | --- | --- |\n");
+    check_read(
+        DOCREAD_AUTO,
+        "## A & B\n\n| Name |  | two parts & more |\n| --- | --- | --- "
+        "|\n|  | TRUE | #N/A | a b\\| c€_x41_ | in |\n\n## C (hidden)\n\n| 1 |  | 3 "
+        "|\n| --- | --- | --- |\n");
     markdown = false;
     CHECK_INT(read_as(DOCREAD_XLSX), 0);
     CHECK(str_starts(buf_str(&text), STR("[Reading Excel file from F]\n## A & B\n")));
@@ -735,6 +736,552 @@ TEST(files_that_are_none)
     check_failed(DOCREAD_DOCX, ERR_UNSUPPORTED, "a pipe");
     snprintf(path, sizeof(path), "/dev/zero");
     check_failed(DOCREAD_IMAGE, ERR_UNSUPPORTED, "a device");
+}
+
+/* ---- notes, formulas and charts of office files ---- */
+
+#define REL(id, type, target) \
+    "<Relationship Id='" id "' Type='x/" type "' Target='" target "'/>"
+#define RUN(look, words) "<w:r><w:rPr>" look "</w:rPr><w:t>" words "</w:t></w:r>"
+#define NOTE(kind, attributes, words) \
+    "<w:" kind " " attributes "><w:p><w:r><w:t>" words "</w:t></w:r></w:p></w:" kind ">"
+
+TEST(docx_notes)
+{
+    struct part parts[] = {
+        {"_rels/.rels", RELS("x", "officeDocument", "w/main.xml")},
+        {"w/main.xml", "<w:document><w:body><w:p><w:t>a</w:t><w:footnoteReference "
+                       "w:id='2'/><w:t>b</w:t>"
+                       "<w:endnoteReference w:id='2'/><w:commentReference w:id='0'/>"
+                       "<w:footnoteReference w:id='2'/></w:p></w:body></w:document>"},
+        {"w/_rels/main.xml.rels",
+         "<Relationships>" REL("a", "footnotes", "f.xml") REL("b", "endnotes", "e.xml")
+             REL("c", "comments", "c.xml") REL("h", "header", "h1.xml")
+                 REL("i", "header", "h2.xml") REL("j", "footer", "f1.xml")
+                     REL("k", "hyperlink", "http://h/") "</Relationships>"},
+        {"w/f.xml", "<w:footnotes>" NOTE("footnote", "w:id='-1'", "separator")
+                        NOTE("footnote", "w:id='2'", "the foot") "</w:footnotes>"},
+        {"w/e.xml",
+         "<w:endnotes>" NOTE("endnote", "w:id='2'", "the end") "</w:endnotes>"},
+        {"w/c.xml", "<w:comments>" NOTE("comment", "w:id='0' w:author='Ann'",
+                                        "a remark") "</w:comments>"},
+        {"w/h1.xml",
+         "<w:hdr><w:p><w:hyperlink r:id='k'><w:t>Top</w:t></w:hyperlink></w:p>"
+         "</w:hdr>"},
+        {"w/h2.xml", "<w:hdr><w:p><w:t>Top</w:t></w:p></w:hdr>"},
+        {"w/f1.xml", "<w:ftr><w:tbl><w:tr><w:tc><w:p><w:t>l</w:t></w:p></w:tc><w:tc><w:p>"
+                     "<w:t>r</w:t></w:p></w:tc></w:tr></w:tbl></w:ftr>"}};
+    write_zip("a.docx", parts, 9);
+    check_read(DOCREAD_DOCX,
+               "[Reading DOCX file from F]\n@@ Page 1 @@\na[^1]b[^2][^3][^1]\n\n"
+               "[^1]: the foot\n\n[^2]: the end\n\n"
+               "[^3]: Comment by Ann: a remark\n\n[Header] Top\n\n"
+               "[Footer] l\tr\n\n\n");
+    /* A part of notes that is missing or cut off is no error. */
+    parts[3].bytes = "<w:footnotes><w:footnote w:id='2'><w:p><w:t>x";
+    parts[4].name = "w/other.xml";
+    write_zip("a.docx", parts, 6);
+    check_read(DOCREAD_DOCX,
+               "[Reading DOCX file from F]\n@@ Page 1 @@\na[^1]b[^2][^3][^1]\n\n"
+               "[^3]: Comment by Ann: a remark\n\n\n");
+}
+
+TEST(docx_hidden_text_and_boxes)
+{
+    markdown = true;
+    check_docx("<w:p>" RUN("", "see ") RUN("<w:vanish/>", "no") RUN("<w:vanish/>", "t")
+                   RUN("<w:vanish w:val='0'/>", " this") "</w:p><w:p>" RUN(
+                       "<w:rPrChange><w:rPr><w:vanish/></w:rPr></w:rPrChange>", "was")
+                       RUN("<w:vanish/>", "end") "</w:p>",
+               "see [hidden: not] this\n\nwas[hidden: end]\n\n");
+    check_docx(
+        "<w:p><w:pPr><w:rPr><w:vanish/></w:rPr></w:pPr><w:r><w:t>mark only</w:t></w:r>"
+        "</w:p>",
+        "mark only\n\n");
+    check_docx(
+        "<w:p><w:r><w:sym w:font='Wingdings' w:char='F0FE'/><w:t> on </w:t>"
+        "<w:sym w:font='x' w:char='2610'/><w:sym w:font='x' w:char='F041'/></w:r></w:p>"
+        "<w:p><w:r><w:fldChar><w:ffData><w:checkBox><w:default w:val='0'/><w:checked/>"
+        "</w:checkBox></w:ffData></w:fldChar></w:r><w:r><w:t> old</w:t></w:r><w:r>"
+        "<w:ffData><w:checkBox><w:default "
+        "w:val='0'/></w:checkBox></w:ffData></w:r></w:p>",
+        "☑ on ☐\xef\xbf\xbd\n\n☒ old☐\n\n");
+}
+
+#define MR(words)  "<m:r><m:t>" words "</m:t></m:r>"
+#define E(inside)  "<m:e>" inside "</m:e>"
+#define SUP(words) "<m:sup>" MR(words) "</m:sup>"
+#define SUB(words) "<m:sub>" MR(words) "</m:sub>"
+
+static void check_formula(const char *inside, const char *want)
+{
+    char body[4000], all[1000];
+    snprintf(body, sizeof(body),
+             "<w:p><m:oMathPara><m:oMath>%s</m:oMath></m:oMathPara></w:p>", inside);
+    snprintf(all, sizeof(all), "%s\n\n", want);
+    check_docx(body, all);
+}
+
+TEST(formulas_of_office)
+{
+    markdown = true;
+    check_formula("<m:f><m:fPr><m:type m:val='bar'/></m:fPr><m:num>" MR(
+                      "a+b") "</m:num><m:den>" MR("2") "</m:den></m:f>" MR("x"),
+                  "(a+b)/2 x");
+    check_formula("<m:sSubSup>" E(MR("x")) SUB("i")
+                      SUP("2n") "</m:sSubSup><m:sSup>" E(MR("y")) SUP("n+1") "</m:sSup>",
+                  "x_i^2n y^(n+1)");
+    check_formula(
+        "<m:rad><m:radPr><m:degHide m:val='1'/></m:radPr><m:deg/>" E(
+            MR("x+1")) "</m:rad><m:rad><m:deg>" MR("3") "</m:deg>" E(MR("8")) "</m:rad>",
+        "√(x+1) √[3]8");
+    check_formula("<m:nary><m:naryPr><m:chr m:val='∑'/></m:naryPr>" SUB("i=1") SUP("n") E(
+                      MR("i")) "</m:nary><m:nary><m:sub/><m:sup/>" E(MR("f")) "</m:nary>",
+                  "∑_(i=1)^n i ∫ f");
+    check_formula(
+        "<m:d><m:dPr><m:begChr m:val='['/><m:endChr m:val=''/></m:dPr>" E(MR("a"))
+            E(MR("b")) "</m:d><m:d>" E("<m:m><m:mr>" E(MR("1")) E(
+                MR("2")) "</m:mr><m:mr>" E(MR("3")) E(MR("4")) "</m:mr></m:m>") "</m:d>",
+        "[a|b ([1, 2; 3, 4])");
+    check_formula("<m:func><m:fName><m:limLow>" E(MR("lim")) "<m:lim>" MR(
+                      "x→0") "</m:lim></"
+                             "m:limLow></"
+                             "m:fName>" E(MR("f")) "</m:func><m:acc>" E(
+                                 MR("v")) "</"
+                                          "m:"
+                                          "acc>"
+                                          "<m:"
+                                          "eqAr"
+                                          "r"
+                                          ">" E(MR("p")) E(MR("q")) "</m:eqArr>",
+                  "lim_(x→0) f v\xcc\x82 p; q");
+}
+
+static const char chart[] =
+    "<c:chartSpace><c:chart><c:title><a:t>Sales </a:t></c:title><c:plotArea><c:ser><c:tx>"
+    "<c:strCache><c:pt "
+    "idx='0'><c:v>2024</c:v></c:pt></c:strCache></c:tx><c:cat><c:strCache>"
+    "<c:pt idx='0'><c:v>East</c:v></c:pt><c:pt "
+    "idx='2'><c:v>West</c:v></c:pt></c:strCache>"
+    "</c:cat><c:val><c:f>Sheet!A1</c:f><c:numCache><c:pt idx='0'><c:v>1.5</c:v></c:pt>"
+    "<c:pt idx='2'><c:v>7</c:v></c:pt></c:numCache></c:val></c:ser><c:ser><c:tx><c:v>2025"
+    "</c:v></c:tx><c:cat><c:pt idx='0'><c:v>East</c:v></c:pt><c:pt "
+    "idx='2'><c:v>West</c:v>"
+    "</c:pt></c:cat><c:val><c:pt "
+    "idx='0'><c:v>2</c:v></c:pt></c:val></c:ser><c:valAx><c:title>"
+    "<a:t>axis</a:t></c:title></c:valAx></c:plotArea></c:chart></c:chartSpace>";
+
+TEST(pptx_notes_charts_and_formulas)
+{
+    struct part parts[] = {
+        {"_rels/.rels", RELS("x", "officeDocument", "ppt/presentation.xml")},
+        {"ppt/presentation.xml", "<p><sldId r:id='a'/></p>"},
+        {"ppt/_rels/presentation.xml.rels", RELS("a", "slide", "slides/1.xml")},
+        {"ppt/slides/1.xml",
+         "<p:sld show='0'><p:sp><a:p><a:t>Title</a:t></a:p></p:sp><mc:AlternateContent>"
+         "<mc:Choice><p:sp><a:p><a14:m><m:oMath><m:sSup>" E(MR("e"))
+             SUP("x") "</m:sSup></m:oMath></a14:m></a:p></p:sp></"
+                      "mc:Choice><mc:Fallback><p:sp><a:p><a:t>"
+                      "twice</a:t></a:p></p:sp></mc:Fallback></"
+                      "mc:AlternateContent><p:graphicFrame>"
+                      "<c:chart r:id='c'/></p:graphicFrame></p:sld>"},
+        {"ppt/slides/_rels/1.xml.rels",
+         "<Relationships>" REL("n", "notesSlide", "../notes/1.xml")
+             REL("c", "chart", "../charts/1.xml") "</Relationships>"},
+        {"ppt/notes/1.xml",
+         "<p:notes><p:sp><p:nvPr><p:ph "
+         "type='sldNum'/></p:nvPr><a:p><a:t>1</a:t></a:p></p:sp>"
+         "<p:sp><p:nvPr><p:ph "
+         "type='body'/></p:nvPr><a:p><a:t>Speak</a:t></a:p><a:p><a:t>slowly"
+         "</a:t></a:p></p:sp></p:notes>"},
+        {"ppt/charts/1.xml", chart}};
+    write_zip("a.pptx", parts, 7);
+    check_read(
+        DOCREAD_PPTX,
+        "[Reading PowerPoint file from F]\n@@ Slide 1 @@\n[hidden slide]\nTitle\ne^x\n"
+        "Chart: Sales\n\tEast\t\tWest\n2024\t1.5\t\t7\n2025\t2\n\n"
+        "Notes: Speak\nslowly\n");
+    markdown = true;
+    check_read(DOCREAD_PPTX,
+               "<!-- Slide number: 1 -->\n[hidden slide]\nTitle\ne^x\nChart: Sales\n\n"
+               "|  | East |  | West |\n| --- | --- | --- | --- |\n| 2024 | 1.5 |  | 7 |\n"
+               "| 2025 | 2 |\n\n\n### Notes\n\nSpeak\nslowly\n");
+}
+
+TEST(docx_charts)
+{
+    struct part parts[] = {
+        {"_rels/.rels", RELS("x", "officeDocument", "w/main.xml")},
+        {"w/main.xml",
+         "<w:document><w:body><w:p><w:t>Look:</w:t><c:chart r:id='c'/></w:p>"
+         "</w:body></w:document>"},
+        {"w/_rels/main.xml.rels", RELS("c", "chart", "c.xml")},
+        {"w/c.xml", chart}};
+    write_zip("a.docx", parts, 4);
+    check_read(DOCREAD_DOCX,
+               "[Reading DOCX file from F]\n@@ Page 1 @@\nLook:\n\nChart: Sales\n"
+               "\tEast\t\tWest\n2024\t1.5\t\t7\n2025\t2\n\n\n");
+}
+
+TEST(formulas_of_xlsx)
+{
+    markdown = true;
+    write_xlsx(
+        BOOK(""), SHEET(""),
+        SHEET("<row r='1'><c r='A1'><f>B1+1</f><v/></c><c><f>SUM(1)</f><v>7</v></c>"
+              "<c t='str'><f>\"\"</f><v></v></c><c><f>\"a|\"&amp;B1</f></c></row>"
+              "<row r='2'><c r='A2'><f t='shared' si='3'>A$1+LOG10(A1)+'S A1'!$B1+\"A1\""
+              "</f></c></row><row r='3'><c r='A3'/><c r='B3'><f t='shared' si='3'/></c>"
+              "<c><f t='shared' si='9'/></c></row>"));
+    check_read(DOCREAD_AUTO,
+               "## A & B\n\n| =B1+1 | 7 |  | =\"a\\|\"&B1 |\n| --- | --- | --- | --- |\n"
+               "| =A$1+LOG10(A1)+'S A1'!$B1+\"A1\" |\n"
+               "|  | =B$1+LOG10(B2)+'S A1'!$B2+\"A1\" |\n\n## C (hidden)\n\n");
+}
+
+/* ---- OpenDocument ---- */
+
+#define STYLES(inside) "<office:automatic-styles>" inside "</office:automatic-styles>"
+
+static void write_odf(const char *name, const char *styles, const char *kind,
+                      const char *body, const char *extra)
+{
+    char content[8192];
+    snprintf(
+        content, sizeof(content),
+        "<office:document-content>%s<office:body><office:%s>%s</office:%s></office:body>"
+        "</office:document-content>",
+        styles, kind, body, kind);
+    struct part parts[] = {
+        {"content.xml", content},
+        {"styles.xml",
+         "<office:document-styles><style:master-page><style:header><text:p>Top</text:p>"
+         "</style:header><style:header-left><text:p>Top</text:p></style:header-left>"
+         "<style:footer><text:p>Page <text:page-number>1</text:page-number></text:p>"
+         "</style:footer><style:header-style/></style:master-page></"
+         "office:document-styles>"},
+        {"Object 1/content.xml", extra}};
+    write_zip(name, parts, 3);
+}
+
+static void check_odt(const char *styles, const char *body, const char *want)
+{
+    char all[8192];
+    write_odf("a.odt", styles, "text", body, "<x/>");
+    snprintf(all, sizeof(all), "%s[Header] Top\n\n[Footer] Page 1\n\n", want);
+    check_read(DOCREAD_AUTO, all);
+}
+
+TEST(odt)
+{
+    markdown = true;
+    check_odt(
+        "",
+        "<text:tracked-changes><text:p>gone</text:p></text:tracked-changes>"
+        "<text:h text:outline-level='2'>Head</text:h><text:p> a  <text:span>b</text:span>"
+        "<text:s text:c='2'/>c<text:tab/>d<text:line-break/>&amp;\n e</text:p><text:p/>"
+        "<text:p><text:a xlink:href='http://h/'>link</text:a><text:a xlink:href='#x'>in"
+        "</text:a></text:p>",
+        "## Head\n\na b  c\td\n& e\n\n[link](http://h/)in\n\n");
+    check_odt(
+        "",
+        "<text:p>x<text:note><text:note-citation>1</text:note-citation><text:note-body>"
+        "<text:p>foot</text:p></text:note-body></"
+        "text:note>y<office:annotation><dc:creator>"
+        "Ann</dc:creator><dc:date>2024</dc:date><text:p>remark</text:p>"
+        "</office:annotation></text:p>",
+        "x[^1]y[^2]\n\n[^1]: foot\n\n[^2]: Comment by Ann: remark\n\n");
+    check_odt(
+        STYLES("<style:style style:name='T1' style:family='text'><style:text-properties "
+               "text:display='none'/></style:style>"),
+        "<text:p>see <text:span text:style-name='T1'>not</text:span> this "
+        "<text:hidden-text text:string-value='nor'/></text:p><text:section "
+        "text:display='none'><text:p>that</text:p></text:section>",
+        "see [hidden: not] this [hidden: nor]\n\n[hidden: that]\n\n");
+    check_odt(
+        "",
+        "<office:forms><form:form><form:checkbox form:id='c1' form:label='Yes' "
+        "form:current-state='checked'/><form:text form:id='c2' form:current-value='Bob'/>"
+        "</form:form></office:forms><text:p><draw:control draw:control='c1'/> by "
+        "<draw:control draw:control='c2'/></text:p>",
+        "☒ Yes by Bob\n\n");
+    markdown = false;
+    write_odf("a.odt", "", "text", "<text:p>x</text:p>", "<x/>");
+    CHECK_INT(read_as(DOCREAD_AUTO), 0);
+    CHECK(str_starts(buf_str(&text), STR("[Reading OpenDocument file from F]\nx\n")));
+}
+
+#define ITEM_ODT(words) "<text:list-item><text:p>" words "</text:p></text:list-item>"
+
+TEST(odt_lists_tables_and_boxes)
+{
+    markdown = true;
+    check_odt(STYLES("<text:list-style style:name='L1'><text:list-level-style-number "
+                     "text:level='1'/><text:list-level-style-bullet text:level='2'/>"
+                     "</text:list-style>"),
+              "<text:list text:style-name='L1'>" ITEM_ODT(
+                  "a") "<text:list-item><text:p>b"
+                       "</text:p><text:p>more</text:p><text:list>" ITEM_ODT(
+                           "in") "</text:list>"
+                                 "</text:list-item></text:list><text:p>after</text:p>",
+              "1. a\n2. b\n   more\n   - in\n\nafter\n\n");
+    check_odt(
+        "",
+        "<table:table><table:table-header-rows><table:table-row><table:table-cell><text:"
+        "p>"
+        "h|1</text:p></table:table-cell><table:table-cell><text:p>x</text:p><text:p>y"
+        "</text:p></table:table-cell></table:table-row></table:table-header-rows>"
+        "<table:table-row><table:covered-table-cell/><table:table-cell><table:table>"
+        "<table:table-row><table:table-cell><text:p>p</text:p></table:table-cell>"
+        "<table:table-cell><text:p>q</text:p></table:table-cell></table:table-row>"
+        "</table:table></table:table-cell></table:table-row></table:table>",
+        "| h\\|1 | x y |\n| --- | --- |\n|  | p q |\n\n");
+    check_odt("",
+              "<text:p>one<draw:frame><draw:text-box><text:p>box</text:p></draw:text-box>"
+              "<svg:title>not</svg:title></draw:frame> two</text:p>",
+              "one two\n\nbox\n\n");
+}
+
+TEST(ods)
+{
+    markdown = true;
+    write_odf(
+        "a.ods",
+        STYLES(
+            "<style:style style:name='ta2' style:family='table'><style:table-properties "
+            "table:display='false'/></style:style>"),
+        "spreadsheet",
+        "<table:table table:name='One'><table:table-row><table:table-cell "
+        "office:value='1.25'>"
+        "<text:p>1.3</text:p></table:table-cell><table:table-cell "
+        "table:number-columns-repeated='2'/><table:table-cell "
+        "table:number-columns-repeated='2'><text:p>z</text:p></table:table-cell>"
+        "<table:table-cell table:number-columns-repeated='16000'/></table:table-row>"
+        "<table:table-row table:number-rows-repeated='2'><table:table-cell "
+        "office:value='7'/><table:table-cell "
+        "table:formula='of:=[.A1]+SUM([.B1:.C2])*1.5'/>"
+        "</table:table-row><table:table-row table:number-rows-repeated='1048000'>"
+        "<table:table-cell table:number-columns-repeated='16384'/></table:table-row>"
+        "</table:table><table:table table:name='Two' "
+        "table:style-name='ta2'><table:table-row>"
+        "<table:table-cell><text:p>s</text:p></table:table-cell></table:table-row>"
+        "</table:table>",
+        "<x/>");
+    check_read(
+        DOCREAD_AUTO,
+        "## One\n\n| 1.3 |  |  | z | z |\n| --- | --- | --- | --- | --- |\n"
+        "| 7 | =A1+SUM(B1:C2)*1.5 |\n| 7 | =A1+SUM(B1:C2)*1.5 |\n\n## Two (hidden)\n\n"
+        "| s |\n| --- |\n[Header] Top\n\n[Footer] Page 1\n\n");
+    /* A cell that is repeated too often is an error, not half of a text. */
+    write_odf("a.ods", "", "spreadsheet",
+              "<table:table><table:table-row table:number-rows-repeated='1048576'>"
+              "<table:table-cell table:number-columns-repeated='16384'><text:p>x</text:p>"
+              "</table:table-cell></table:table-row></table:table>",
+              "<x/>");
+    check_failed(DOCREAD_AUTO, ERR_LIMIT, "longer than 32 MiB");
+}
+
+TEST(odp)
+{
+    markdown = true;
+    write_odf(
+        "a.odp",
+        STYLES("<style:style style:name='dp1' style:family='drawing-page'>"
+               "<style:drawing-page-properties presentation:visibility='hidden'/>"
+               "</style:style>"),
+        "presentation",
+        "<draw:page><draw:frame presentation:class='title'><draw:text-box><text:p>Title"
+        "</text:p></draw:text-box></draw:frame><draw:custom-shape><text:p>shape</text:p>"
+        "</draw:custom-shape><draw:frame><draw:object xlink:href='./Object "
+        "1'/><draw:image>"
+        "<text:p/></draw:image></draw:frame><presentation:notes><draw:page-thumbnail/>"
+        "<draw:frame presentation:class='notes'><draw:text-box><text:p>Speak</text:p>"
+        "</draw:text-box></draw:frame><draw:frame presentation:class='page-number'>"
+        "<draw:text-box><text:p>1</text:p></draw:text-box></draw:frame>"
+        "</presentation:notes></draw:page><draw:page draw:style-name='dp1'/>",
+        "<o><chart:chart><chart:title><text:p>Sales</text:p></chart:title><chart:axis>"
+        "<chart:title><text:p>axis</text:p></chart:title></chart:axis><table:table>"
+        "<table:table-row><table:table-cell><text:p>East</text:p></table:table-cell>"
+        "<table:table-cell><text:p>7</text:p></table:table-cell></table:table-row>"
+        "</table:table></chart:chart></o>");
+    check_read(
+        DOCREAD_AUTO,
+        "<!-- Slide number: 1 -->\n# Title\n\nshape\n\nChart: Sales\n\n"
+        "| East | 7 |\n| --- | --- |\n\n### Notes\n\nSpeak\n\n"
+        "<!-- Slide number: 2 -->\n[hidden slide]\n[Header] Top\n\n[Footer] Page 1\n\n");
+}
+
+TEST(odf_formulas)
+{
+    static const char mathml[] =
+        "<math><semantics><mrow><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</"
+        "mn>"
+        "</mfrac><mi>x</mi><msqrt><mi>y</mi><mo>-</mo><mn>1</mn></"
+        "msqrt><munderover><mo>∑</mo>"
+        "<mi>i</mi><mi>n</mi></munderover><msubsup><mi>z</mi><mi>k</mi><mn>2</mn></"
+        "msubsup>"
+        "<mfenced open='[' "
+        "close=']'><mi>p</mi><mi>q</mi></mfenced><mtable><mtr><mtd><mn>1</mn>"
+        "</mtd><mtd><mn>2</mn></mtd></mtr></mtable><mroot><mi>r</mi><mn>3</mn></mroot></"
+        "mrow>"
+        "<annotation>over</annotation></semantics></math>";
+    char all[2000];
+    markdown = true;
+    write_odf(
+        "a.odt", "", "text",
+        "<text:p>f = <draw:frame><draw:object xlink:href='./Object 1/'/></draw:frame>."
+        "</text:p>",
+        mathml);
+    check_read(DOCREAD_AUTO, "f = (a+b)/2 x√(y-1) ∑_i^n z_k^2 [p,q] [1, 2] √[3]r.\n\n"
+                             "[Header] Top\n\n[Footer] Page 1\n\n");
+    snprintf(all, sizeof(all), "<p>f = %s.</p>", mathml);
+    write_file("a.html", str_of(all));
+    check_read(DOCREAD_HTML, "f = (a+b)/2 x√(y-1) ∑_i^n z_k^2 [p,q] [1, 2] √[3]r.\n");
+}
+
+TEST(odf_that_cannot_be_read)
+{
+    char deep[100000];
+    size_t n = 0;
+    markdown = true;
+    struct part locked[] = {{"META-INF/manifest.xml", "<m:encryption-data/>"},
+                            {"content.xml", "<x/>"}};
+    write_zip("a.odt", locked, 2);
+    check_failed(DOCREAD_AUTO, ERR_UNSUPPORTED, "encrypted");
+    write_zip("a.odt", locked, 1);
+    check_failed(DOCREAD_AUTO, ERR_UNSUPPORTED, "encrypted");
+    struct part cut[] = {{"content.xml", "<o><p>text"}};
+    write_zip("a.odt", cut, 1);
+    check_failed(DOCREAD_AUTO, ERR_INVALID, "cut off");
+    /* Nesting is bounded: what is deeper is left out. */
+    for (int i = 0; i < 12000; i++)
+        n += (size_t)snprintf(deep + n, sizeof(deep) - n, "<l>");
+    cut[0].bytes = deep;
+    write_zip("a.odt", cut, 1);
+    check_failed(DOCREAD_AUTO, ERR_INVALID, "cut off");
+}
+
+/* ---- EPUB ---- */
+
+TEST(epub)
+{
+    struct part parts[] = {
+        {"META-INF/container.xml", "<container><rootfiles><rootfile "
+                                   "full-path='OPS/book.opf'/></rootfiles></container>"},
+        {"OPS/book.opf",
+         "<package><manifest><item id='b' href='text/b%20c.xhtml'/><item id='a' "
+         "href='a.xhtml'/>"
+         "<item id='x' href='absent.xhtml'/></manifest><spine><itemref idref='a'/>"
+         "<itemref idref='x'/><itemref idref='b'/><itemref "
+         "idref='none'/></spine></package>"},
+        {"OPS/a.xhtml",
+         "<html><head><title>not</title></head><body><h1>One</h1><p>1&nbsp;2</p>"
+         "</body></html>"},
+        {"OPS/text/b c.xhtml", "<html><body><p>Two</p></body></html>"},
+        {"META-INF/encryption.xml",
+         "<e Algorithm='http://www.idpf.org/2008/embedding'/>"}};
+    markdown = true;
+    write_zip("a.epub", parts, 5);
+    check_read(DOCREAD_AUTO, "One\n\n1 2\n\nTwo\n\n");
+    parts[4].bytes = "<e Algorithm='http://www.w3.org/2001/04/xmlenc#aes256-cbc'/>";
+    write_zip("a.epub", parts, 5);
+    check_failed(DOCREAD_AUTO, ERR_UNSUPPORTED, "encrypted");
+    parts[0].bytes = "<container/>";
+    write_zip("a.epub", parts, 4);
+    check_failed(DOCREAD_AUTO, ERR_INVALID, "package document");
+}
+
+/* ---- RTF ---- */
+
+static void check_rtf(const char *inside, const char *want)
+{
+    char all[8192];
+    snprintf(all, sizeof(all), "{\\rtf1\\ansi %s}", inside);
+    write_file("a.rtf", str_of(all));
+    check_read(DOCREAD_AUTO, want);
+}
+
+TEST(rtf)
+{
+    markdown = true;
+    check_rtf("{\\fonttbl{\\f0\\fswiss Arial;}}{\\colortbl;\\red0;}{\\*\\generator x;}"
+              "{\\info{\\title no}}One \\b two\\b0\\line "
+              "three\\par\r\nfo\r\nur\\tab\\{5\\}\\par",
+              "One two\nthree\n\nfour\t{5}\n\n");
+    check_rtf("{\\stylesheet{\\s1\\outlinelevel1 Head;}{\\s2 Body;}}\\pard\\s1 Two\\par"
+              "\\pard\\outlinelevel0 One\\par\\pard\\s2 text",
+              "## Two\n\n# One\n\ntext\n\n");
+    check_rtf("{\\footnote no}", "[^1]\n\n[^1]: no\n\n");
+    check_rtf(
+        "a{\\footnote\\pard {\\super 1} foot\\par}b{\\*\\atnid x}{\\*\\atnauthor Ann}"
+        "{\\*\\annotation{\\*\\atndate 1}remark}{\\header\\pard Top\\par}"
+        "{\\headerl Top}{\\footer {\\field{\\*\\fldinst PAGE}{\\fldrslt 1}}}c",
+        "a[^1]b[^2]c\n\n[^1]: 1 foot\n\n[^2]: Comment by Ann: remark\n\n"
+        "[Header] Top\n\n[Footer] 1\n\n");
+    check_rtf("see {\\v not} this{\\deleted gone}\\plain\\v{} end\\v0 x",
+              "see [hidden: not] "
+              "this[hidden:  end]x\n\n");
+    check_rtf("{\\field{\\*\\fldinst{HYPERLINK \"http://h/\"}}{\\fldrslt{\\ul link}}}"
+              "{\\field{\\*\\fldinst HYPERLINK \\\\l \"x\"}{\\fldrslt in}}",
+              "[link](http://h/)in\n\n");
+    markdown = false;
+    CHECK_INT(read_as(DOCREAD_RTF), 0);
+    CHECK(str_starts(buf_str(&text), STR("[Reading RTF file from F]\n[link]")));
+}
+
+TEST(rtf_characters)
+{
+    markdown = true;
+    check_rtf(
+        "caf\\'e9 \\u8364?\\'80 \\uc2\\u1046??\\uc0\\u-10179\\u-8704 \\emdash\\rquote x",
+        "café €€ Ж😀—’x\n\n");
+    check_rtf(
+        "{\\fonttbl{\\f1\\fcharset204 A;}{\\f2\\fcharset128 B;}{\\f3\\fcharset2 C;}}"
+        "{\\f1 \\'c6\\'f3\\'ea} {\\f2 \\'8a\\'bf\\'8e\\'9a}{\\f2\\'83A} {\\f3\\u-3913 "
+        "\\'b7}",
+        "Жук 漢字ア •\n\n");
+    check_rtf("\\ansicpg1250 \\'9e\\~x\\-y\\_z{\\pict\\bin4 }}}}ab}", "ž xy-z\n\n");
+    check_rtf("\\u55357?x", "x\n\n");
+}
+
+TEST(rtf_tables_and_formulas)
+{
+    markdown = true;
+    check_rtf(
+        "\\trowd\\pard\\intbl a|b\\cell c\\par d\\cell\\row\\trowd\\intbl \\cell e\\cell"
+        "\\row\\pard after\\par",
+        "| a\\|b | c d |\n| --- | --- |\n|  | e |\n\nafter\n\n");
+    check_rtf("{\\listtext\\pard 1.\\tab}one\\par{\\pntext\\u8226 \\'95\\tab}two",
+              "1. one\n\n• two\n\n");
+    check_rtf("{\\mmath{\\*\\moMath{\\mf{\\mfPr{\\mctrlPr no}}{\\mnum{\\mr "
+              "a+b}}{\\mden{\\mr 2}}}}}",
+              "(a+b)/(2)\n\n");
+    check_rtf(
+        "{\\mmath{\\*\\moMath{\\mrad{\\mradPr{\\mdegHide 1}}{\\mdeg}{\\me x}}{\\md{\\mdPr"
+        "{\\mbegChr (}}{\\me p}}{\\mnary{\\mnaryPr{\\mchr \\u8721?}}{\\msub i}{\\me "
+        "q}}}}",
+        "√x(p)∑_(i)q\n\n");
+}
+
+TEST(rtf_that_is_hostile)
+{
+    struct buf b = BUF_INIT(8 << 20);
+    markdown = true;
+    write_file("a.rtf", STR("{\\rtx"));
+    check_failed(DOCREAD_RTF, ERR_INVALID, "{\\rtf");
+    check_rtf("}}}} x {{{", "x\n\n");
+    check_rtf("\\bin2147483647 lost", "");
+    check_rtf("\\f-1\\s99999999\\uc-5\\outlinelevel99 x\\'4", "x4\n\n");
+    buf_addz(&b, "{\\rtf1 a");
+    for (int i = 0; i < 100000; i++)
+        buf_addz(&b, "{\\footnote ");
+    buf_addz(&b, "deep");
+    for (int i = 0; i < 100000; i++)
+        buf_addc(&b, '}');
+    buf_addz(&b, "b}");
+    write_file("a.rtf", buf_str(&b));
+    check_read(DOCREAD_AUTO, "a[^1]b\n\n[^1]: \n\n");
+    buf_release(&b);
 }
 
 /* ---- in a helper ---- */

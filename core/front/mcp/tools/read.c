@@ -138,10 +138,10 @@ static void stop(struct tool_call *c, enum tool_stop why)
 
 static const struct param_list takes = {
     .about =
-        "Read a file: lines as number, tab, text. Pictures come as images; PDF, Word, "
-        "PowerPoint, Excel and notebooks as text; a directory as a list. path \"@17\" "
-        "reads the kept output of command 17. Relative paths start in the directory "
-        "of session main.",
+        "Read a file: lines as number, tab, text. Pictures come as images; PDF, "
+        "Office, OpenDocument, EPUB, RTF and notebooks as text; a directory as a list. "
+        "path \"@17\" reads the kept output of command 17. Relative paths start in the "
+        "directory of session main.",
     .params = (const struct param[]){
         {.name = "path",
          .type = PARAM_STRING,

@@ -4,11 +4,13 @@
  * and what was made to do harm ends with an error.
  */
 #define T_LIMIT_S 100
+#include "base/enc.h"
 #include "document/own.h"
 #include "document/pdf/own.h"
 #include "document/pdf/pdf.h"
 #include "text/glyph.h"
 
+#include "encrypted.h"
 #include "t.h"
 
 #include <zlib.h>
@@ -808,6 +810,46 @@ TEST(later_tables_count)
     check_text(PAGE_TEXT);
 }
 
+/* ---- fields, notes and links ---- */
+
+#define ANNOTATION(kind, more) "<</Type/Annot/Subtype/" kind more ">>"
+
+TEST(annotations)
+{
+    frame();
+    object(3,
+           "<</Type/Page/Parent 2 0 R/Resources<</Font<</F 5 0 R>>>>/Contents 4 0 R"
+           "/Annots[" ANNOTATION("Widget", "/FT/Tx/T(name)/V(Ann \\(Lee\\))")
+               ANNOTATION("Widget", "/Parent 9 0 R/AS/Yes")
+                   ANNOTATION("Widget", "/FT/Btn/T(spam)/AS/Off/V/Off") ANNOTATION(
+                       "Widget", "/FT/Ch/T(land)/V[(Peru)]") ANNOTATION("Widget",
+                                                                        "/FT/Tx/T(empty)")
+                       ANNOTATION("FreeText", "/Contents<FEFF0416>/T(Bob)")
+                           ANNOTATION("Highlight", "/Contents(why?)")
+                               ANNOTATION("Popup", "/Contents(why?)") ANNOTATION(
+                                   "Link", "/A<</URI(http://h/)>>")
+                                   ANNOTATION("Link", "/A<</URI(http://h/)>>") ANNOTATION(
+                                       "Link", "/A<</URI(Hello)>>") "null 7 (x)]>>");
+    stream(4, "", "BT /F 10 Tf 50 700 Td (Hello) Tj ET");
+    object(9, "<</FT/Btn/T(agree)/V/Yes/Parent 9 0 R>>");
+    end("");
+    check_text(
+        "@@ Page 1 @@\nHello\n[name: Ann (Lee)]\n[☒ agree]\n[☐ spam]\n[land: Peru]\n"
+        "[FreeText: Ж]\n[Highlight: why?]\n[http://h/]\n");
+}
+
+TEST(indexes_stay_in_their_line)
+{
+    frame();
+    stream(4, "",
+           "BT /F 10 Tf 50 700 Td (x) Tj /F 7 Tf 0 4 Td 5 0 Td (2) Tj /F 10 Tf 5 -4 Td "
+           "(+ H) Tj "
+           "/F 7 Tf 17 -3 Td (2) Tj /F 10 Tf 4 3 Td (O) Tj ET");
+    end("");
+    CHECK_INT(read_file(), 0);
+    CHECK(strstr(buf_z(&text), "x2 + H2O\n") || strstr(buf_z(&text), "x2+ H2O\n"));
+}
+
 /* ---- what there is nothing to read of ---- */
 
 TEST(encrypted)
@@ -816,6 +858,43 @@ TEST(encrypted)
     stream(4, "", PAGE_CONTENT);
     end("/Encrypt<</Filter/Standard>>");
     check_error(ERR_UNSUPPORTED, "encrypted");
+    frame();
+    stream(4, "", PAGE_CONTENT);
+    end("/Encrypt<</Filter/Standard/V 2/R 3/Length 128/P -4/O(short)/U(short)>>");
+    check_error(ERR_UNSUPPORTED, "password");
+}
+
+static void check_encrypted(size_t i)
+{
+    const char *name = encrypted_files[i].name;
+    int rc = read_file();
+    if (strcmp(name, "password") == 0)
+        CHECK(rc < 0 && strstr(err.text, "it needs a password"));
+    else if (rc < 0 || !strstr(buf_z(&text), "@@ Page 1 @@\nThe secret text\n"))
+        T_FAIL("%s: %s%s", name, err.text, buf_z(&text));
+}
+
+TEST(encrypted_without_a_password)
+{
+    for (size_t i = 0; i < sizeof(encrypted_files) / sizeof(*encrypted_files); i++) {
+        buf_reset(&file);
+        CHECK_INT(dec_base64(&file, str_of(encrypted_files[i].base64)), 0);
+        check_encrypted(i);
+    }
+}
+
+/* Whatever is cut off or changed there, the reader ends. */
+TEST(encrypted_and_damaged)
+{
+    for (size_t i = 0; i < sizeof(encrypted_files) / sizeof(*encrypted_files); i++) {
+        buf_reset(&file);
+        CHECK_INT(dec_base64(&file, str_of(encrypted_files[i].base64)), 0);
+        for (size_t flip = 20; flip < file.n; flip += 7) {
+            file.p[flip] ^= 1;
+            read_file();
+            file.p[flip] ^= 1;
+        }
+    }
 }
 
 TEST(pictures_only)
