@@ -512,16 +512,17 @@ void watch_end(struct scan_watch *w, const struct content_ref *tree)
         w->head.refused_ms = 0;
     }
     remove_old(w);
-    w->head.valid = 0;
-    w->head.n = w->new.n;
+    struct watch_head head = w->head;
+    head.valid = 0;
+    head.n = w->new.n;
     if (tree)
-        w->head.tree = *tree;
-    w->head.store = store_state(w->s);
-    if (write_at(w->fds.table, &w->head, sizeof(w->head), 0) &&
-        write_at(w->fds.table, w->new.v, w->new.n * sizeof(*w->new.v), sizeof(w->head)) &&
+        head.tree = *tree;
+    head.store = store_state(w->s);
+    if (write_at(w->fds.table, &head, sizeof(head), 0) &&
+        write_at(w->fds.table, w->new.v, w->new.n * sizeof(*w->new.v), sizeof(head)) &&
         tree && !w->failed) {
-        w->head.valid = 1;
-        write_at(w->fds.table, &w->head.valid, sizeof(w->head.valid), 0);
+        head.valid = 1;
+        write_at(w->fds.table, &head, sizeof(head), 0);
     }
     free(w->by_ino);
     free(w->old.v);
