@@ -6,7 +6,7 @@ const { chromium } = require('playwright-core');
 const fs = require('fs');
 const path = require('path');
 const [url, token, folder, pattern = ''] = process.argv.slice(2);
-const LIMIT = 60000;
+const LIMIT = 30000 * (process.env.OD_TEST_SLOW || 2);
 const rows = [];
 const row = (name, run) => name.includes(pattern) && rows.push({ name, run });
 const holds = (what, ...about) => {
