@@ -126,6 +126,7 @@ row('settings and the layout are kept', async ({ page }) => {
   await page.locator('#jp-main-dock-panel .lm-TabBar-tab', { hasText: 'Renamed.ipynb' }).click();
   await page.waitForSelector('.jp-NotebookPanel .jp-OutputArea img');
   await until(() => page.evaluate(() => document.body.dataset.jpThemeName === 'JupyterLab Dark'), 'the theme, again');
+  await page.waitForSelector('.jp-DirListing-item[title*="Renamed.ipynb"]');
 });
 
 (async () => {
