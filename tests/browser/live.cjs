@@ -48,7 +48,7 @@ async function until(what, about, limit = LIMIT) {
     const got = await what();
     if (got)
       return got;
-    holds(Date.now() < end, `timed out: ${about}`);
+    holds(Date.now() < end, `timed out: ${typeof about === 'function' ? about() : about}`);
     await new Promise(r => setTimeout(r, 50));
   }
 }
