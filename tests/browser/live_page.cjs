@@ -5,6 +5,7 @@
 const { KEY, accessible, behind, holds, open, row, runRows, same, serve, shown, spread, until } =
   require('./live.cjs');
 const { spawnSync } = require('child_process');
+const net = require('net');
 const fs = require('fs');
 const http = require('http');
 const path = require('path');
@@ -353,7 +354,10 @@ row('a worker that is killed, and a server: the header has who waits, and not wh
   await first.page.waitForSelector('#state[data-state=waiting]');
   await first.context.close();
   server.child.kill('SIGKILL');
-  await until(() => fetch(`${server.base}/ready`).then(() => false, () => true), 'it is gone');
+  await until(() => new Promise(resolve => { // its worker answers until it knows
+    const peer = net.connect(`${server.root}/sock`, () => resolve(false)).on('error', () => resolve(true));
+    peer.unref();
+  }), 'it is gone');
   server = await serve([], KEY, server.root);
   const { context, page } = await open(server);
   await shown(page, 'read -p');
