@@ -14,7 +14,7 @@
 
 enum {
     INPUT_MAX = 256 << 10, /* input held for one program that does not read */
-    /* Until a PTY that was full is tried without an event; each time in vain doubles it. */
+    /* Until a PTY that was full is tried without an event; twice that after no effect. */
     AGAIN_MS = 20,
     AGAIN_MAX_MS = 1000,
     LATE_MS = 250,         /* before output that the disk refused is written again */
