@@ -167,7 +167,7 @@ int access_page_token(const struct access *a, const struct req *r,
  */
 void access_enter_page(struct access *a, struct req *r, const char *parameter);
 /* Writes the value of r's cookie _xsrf, for a form, to out, as a string. If r has none,
- * it adds a Set-Cookie with a new one, which is no proof. */
+ * it adds a Set-Cookie with a new one, which logs nobody in. */
 void access_form_token(struct req *r, char out[LOGIN_TOKEN_HEX + 1]);
 /* Was r sent by our own page, with a form that has r's cookie _xsrf as given? */
 bool access_is_own_form(const struct access *a, const struct req *r, struct str given);

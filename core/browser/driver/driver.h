@@ -71,7 +71,7 @@ struct element {
     bool block, pointer; /* see IS_BLOCK and IS_POINTER */
     unsigned ref;        /* 12 for e12 of an outline; 0: none yet */
     unsigned seen;       /* the last look that found it */
-    /* By which it is found again when the page has drawn it anew: */
+    /* How it is found in the new node when the page renders it again: */
     struct element *up; /* the element that contained it; NULL: none */
     uint32_t form;      /* of its node (look_own.h) */
     unsigned index;     /* elements are numbered in this order */
@@ -150,7 +150,7 @@ struct browser {
     unsigned refs;       /* number of refs given so far */
     unsigned looks;
     unsigned found; /* elements that kept their number in another node, so far */
-    bool gone;      /* the element of the action was no longer in the page */
+    bool gone;      /* the element of the action had left the page */
     bool loads_on;  /* the time of the call did not suffice for the action's document */
     /* The open dialog of the active tab; type "": none is open. */
     struct {
@@ -320,7 +320,7 @@ int browser_tree(struct browser *b, const struct browser_look *want,
 struct element *browser_element(struct browser *b, struct str bid);
 /*
  * Numbers the elements of the active tab again, without a picture of it. Returns whether
- * the page has drawn elements anew that had a number, which they have kept.
+ * elements that the page rendered again have kept their numbers.
  */
 bool browser_find_again(struct browser *b);
 /* Returns the element of the active tab with this ref; NULL if there is none. */

@@ -117,7 +117,7 @@ static void see_element(const struct page_look *l, const struct look_frame *f, i
     el->up = up_of(f, i);
 }
 
-/* ---- elements that the page has drawn anew ---- */
+/* ---- elements that the page renders again ---- */
 
 struct lost_key {
     const struct element *up;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Returns "" if the element can be acted on, "late" if that took more than one look, "!…"
-// for an immediate error, else, after ms, what is missing, or that it is no longer in the
-// page, which is said at once. need is the sum of enum need
+// for an immediate error, else, after ms, what is missing. It returns at once if the
+// element has left the page. need is the sum of enum need
 // (act.c). An element is stable if its box is the same in two frames; without frames, 100
 // ms count as one.
 
