@@ -201,8 +201,6 @@ static int next_timeout(const struct keeper *k)
         int64_t until = list_first(&k->held, struct keeper_stream, held)->held_until;
         at = at && at < until ? at : until;
     }
-    if (k->again_at && (!at || k->again_at < at))
-        at = k->again_at;
     if (!at)
         return -1;
     int64_t left = at - clock_ms();
@@ -248,7 +246,6 @@ static bool on_deadline(struct keeper *k)
     if (k->upgrade.deadline && now >= k->upgrade.deadline)
         upgrade_deadline(k);
     streams_deadline(k);
-    inputs_deadline(k);
     if (!k->kill_at || now < k->kill_at)
         return true;
     if (!k->stopping) { /* the worker was asked to drain and did not */

@@ -86,6 +86,7 @@ struct keeper_proc {
     int slave;       /* owned; a PTY's other side, so that it never hangs up early */
     char *pending;   /* owned; input that the program has not taken yet */
     size_t pending_n;
+    uint64_t told_input; /* of which the worker was sent a record last */
     bool close_in;  /* close the input when pending is written */
     unsigned ahead; /* records sent and not acknowledged */
     bool handed;    /* this worker has its descriptors */
@@ -122,8 +123,6 @@ struct keeper {
     pid_t worker_pid;
     int file;                                  /* the worker's; conf->self, or owned */
     int64_t worker_since, restart_at, kill_at; /* 0: no deadline */
-    int64_t again_at; /* see inputs_deadline; 0: nothing is due */
-    int again_ms;
     int pause;                                 /* ms before the next restart */
     bool ready_sent, serving, stopping, killed;
     bool leaving; /* the worker has asked for the end, and exits by itself */
@@ -172,12 +171,6 @@ void stream_flow(struct keeper *k, struct keeper_stream *t, uint64_t at);
 void stream_awaited(struct keeper *k, struct keeper_stream *t);
 /* Reads streams again whose callers took nothing for too long, or whose disk was full. */
 void streams_deadline(struct keeper *k);
-/*
- * Linux does not tell of all room in a PTY: a reader that is quick takes the last bytes
- * before their buffer is free, and nothing wakes the writer after that. So one that was
- * full is tried again.
- */
-void inputs_deadline(struct keeper *k);
 
 /* keeper_minder.c */
 /* The minder of uid; starts it if there is none. NULL with errno. */

@@ -14,9 +14,7 @@
 
 enum {
     INPUT_MAX = 256 << 10, /* input held for one program that does not read */
-    /* Until a PTY that was full is tried without an event; twice that after no effect. */
-    AGAIN_MS = 20,
-    AGAIN_MAX_MS = 1000,
+    QUIET_MAX = 16 << 10,  /* input that was taken without a record */
     LATE_MS = 250,         /* before output that the disk refused is written again */
     FULL_MS = 250,         /* a command is held back for a caller when the disk is full */
     TTY_READ = 1024        /* a read shorter than this has emptied a tty or pipe */
@@ -460,31 +458,10 @@ void proc_write_input(struct keeper *k, struct keeper_proc *p)
     if (moved)
         proc_mark(k, p);
     bool wait = p->pending_n > 0 && p->in.fd >= 0;
-    if (!(p->p.kind & KEEP_PTY)) {
+    if (p->p.kind & KEEP_PTY)
+        watch_output(k, &p->out[0]);
+    else
         watch_set(k, &p->in, wait ? EPOLLOUT : 0);
-        return;
-    }
-    watch_output(k, &p->out[0]);
-    if (!wait)
-        return;
-    if (moved || !k->again_ms)
-        k->again_ms = AGAIN_MS;
-    if (!k->again_at)
-        k->again_at = clock_ms() + k->again_ms;
-}
-
-void inputs_deadline(struct keeper *k)
-{
-    struct list *it, *tmp;
-    if (!k->again_at || clock_ms() < k->again_at)
-        return;
-    k->again_at = 0;
-    k->again_ms = 2 * k->again_ms < AGAIN_MAX_MS ? 2 * k->again_ms : AGAIN_MAX_MS;
-    list_each (it, tmp, &k->procs) {
-        struct keeper_proc *p = list_entry(it, struct keeper_proc, node);
-        if ((p->p.kind & KEEP_PTY) && p->pending_n > 0)
-            proc_write_input(k, p);
-    }
 }
 
 /* The worker has handled that many records. */
@@ -512,7 +489,9 @@ void proc_take_input(struct keeper *k, struct keeper_proc *p, struct keep_msg *m
     bool due = !list_empty(&p->dirty);
     proc_write_input(k, p);
     proc_mark(k, p);
-    if ((m->h.flags & KEEP_QUIET) && p->pending_n == 0 && !due)
+    /* The worker counts what it was not told of as on its way, and waits for room. */
+    bool owed = p->p.input - p->told_input > QUIET_MAX;
+    if ((m->h.flags & KEEP_QUIET) && p->pending_n == 0 && !due && !owed)
         list_del(&p->dirty);
 }
 

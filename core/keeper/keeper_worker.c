@@ -38,6 +38,7 @@ enum {
 static bool send_record(struct keeper *k, struct keeper_proc *p, bool with_fds)
 {
     p->p.input_pending = p->pending_n;
+    p->told_input = p->p.input;
     p->p.flags &= ~(uint32_t)(KEEP_P_HELD | KEEP_P_FULL);
     for (int i = 0; i < 2; i++) {
         p->p.out[i] = p->out[i].s;
