@@ -150,6 +150,14 @@ $(O)/obj/%.o: %.c $(O)/flags | $(EMBEDDED) $(O)/gen/licences.h $(DEPS_READY)
 	@echo "  CC     $<"
 	@$(CCACHE) $(CC) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# Tables that few programs read, compressed: X_tables.c has constants only.
+$(O)/obj/%_tables.o: %_tables.c build/pack-tables.sh $(O)/flags | $(EMBEDDED) $(DEPS_READY)
+	@mkdir -p $(@D) $(dir $(O)/gen/$*)
+	@echo "  PACK   $<"
+	@CC='$(CC)' AR='$(AR)' CFLAGS='$(CFLAGS)' DEP_CPP='$(CPPFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@' \
+	    build/pack-tables.sh $(notdir $*) $(O)/gen/$*_tables.c $<
+	@$(CC) $(CFLAGS) -c -o $@ $(O)/gen/$*_tables.c
+
 # The text of `od --version -v`: the only object that a new commit compiles.
 $(O)/obj/build_info.o: $(O)/gen/build_info.c applets/version.h $(O)/flags
 	@mkdir -p $(@D)

@@ -55,7 +55,9 @@ mbedtls.inc := include/mbedtls include/psa $(EVEREST)/include/everest
 mbedtls.cpp := -Iinclude -Ilibrary \
     $(patsubst %,-I$(EVEREST)/include%,/ /everest /everest/kremlib)
 mbedtls.own := build/mbedtls_config.h include/mbedtls/mbedtls_config.h \
-    build/mbedtls_gcm.h include/mbedtls/gcm_alt.h
+    build/mbedtls_gcm.h include/mbedtls/gcm_alt.h build/pack-tables.sh pack-tables.sh \
+    build/mbedtls-errors.sh mbedtls-errors.sh
+mbedtls.make := sh mbedtls-errors.sh
 
 # The arithmetic and the ciphers: a handshake, a download.
 mbedtls.only := $(patsubst %,library/%.c=-O2,aes aesni bignum* chacha20 ctr_drbg ecp* gcm \
@@ -72,14 +74,16 @@ ifeq ($(ARCH),x86_64)
 endif
 
 # Only matching: nothing that substitutes, serialises or converts. Optimised for size:
-# most of it is tables and the compiler of patterns (303 KB, 361 with -O2).
-pcre2.src := $(patsubst %,src/pcre2_%.c,auto_possess chartables chkdint compile* \
-    config context error extuni find_bracket maketables match match_data newline \
-    ord2utf pattern_info script_run string_utils study substring tables ucd \
-    valid_utf xclass)
+# most of it is the compiler of patterns. Its largest tables are compressed.
+pcre2.src := $(patsubst %,src/pcre2_%.c,auto_possess chkdint compile* context extuni \
+    find_bracket maketables match match_data newline ord2utf pattern_info script_run \
+    string_utils study substring packed valid_utf xclass)
 pcre2.inc := src/pcre2.h
 pcre2.cpp := -DHAVE_CONFIG_H -Isrc
-pcre2.own := build/pcre2_config.h src/config.h
+pcre2.make := sh pack-tables.sh pcre2 src/pcre2_packed.c \
+    $(patsubst %,src/pcre2_%.c,chartables sentences tables ucd)
+pcre2.own := build/pcre2_config.h src/config.h build/pack-tables.sh pack-tables.sh \
+    build/pcre2_sentences.c src/pcre2_sentences.c
 pcre2.ren := src/pcre2.h.generic src/pcre2.h src/pcre2_chartables.c.dist src/pcre2_chartables.c
 
 # Not code of ours to run: the terminal of the live page, as its package has it.
@@ -88,8 +92,9 @@ xterm.make := sh xterm.sh
 xterm.src := xterm_files.c
 xterm.inc := xterm_files.h
 
-# Compression in memory: the part that reads and writes .gz files is left out.
-zlib.src := adler32.c crc32.c deflate.c inffast.c inflate.c inftrees.c trees.c zutil.c
+# Compression in memory: the part that reads and writes .gz files is left out, and
+# crc32.c, in place of which core/archive/zip_crc.c is called.
+zlib.src := adler32.c deflate.c inffast.c inflate.c inftrees.c trees.c zutil.c
 zlib.inc := zlib.h zconf.h
 zlib.cpp := -O2
 

@@ -14,6 +14,7 @@
 #include "archive/zip.h"
 #include "archive/zip_own.h"
 #include "base/buf.h"
+#include "base/crc.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
@@ -587,7 +588,7 @@ ssize_t zip_read(struct zip_reader *r, void *p, size_t n, struct err *e)
         return -1;
     r->out += (uint64_t)got;
     r->total_out += (uint64_t)got;
-    r->crc = (uint32_t)crc32(r->crc, p, (unsigned)got);
+    r->crc = crc_add(r->crc, str_n(p, (size_t)got));
     if (r->out > r->entry.size)
         return err_set(e, ERR_INVALID, "%.200s is damaged: it is longer than it says",
                        r->name);

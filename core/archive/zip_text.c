@@ -21,12 +21,17 @@ static void deallocate(voidpf arg, voidpf p)
     free(p);
 }
 
+static z_stream stream_of(struct str gz)
+{
+    return (z_stream){.next_in = (Bytef *)(uintptr_t)gz.p,
+                      .avail_in = (uInt)gz.n,
+                      .zalloc = allocate,
+                      .zfree = deallocate};
+}
+
 void zip_text(struct buf *out, struct str gz)
 {
-    z_stream z = {.next_in = (Bytef *)(uintptr_t)gz.p,
-                  .avail_in = (uInt)gz.n,
-                  .zalloc = allocate,
-                  .zfree = deallocate};
+    z_stream z = stream_of(gz);
     int r = inflateInit2(&z, GZIP_ONLY);
     while (r == Z_OK) {
         size_t room = buf_room(out) < STEP ? buf_room(out) : STEP;
@@ -40,5 +45,18 @@ void zip_text(struct buf *out, struct str gz)
         BUG_ON(r == Z_OK && z.avail_in == 0 && z.avail_out > 0);
     }
     BUG_ON(r != Z_STREAM_END || z.avail_in > 0);
+    inflateEnd(&z);
+}
+
+void zip_text_to(char *to, const char *end, struct str gz)
+{
+    z_stream z = stream_of(gz);
+    z.next_out = (Bytef *)to;
+    z.avail_out = (uInt)(end - to);
+    int r = inflateInit2(&z, GZIP_ONLY);
+    /* To finish at once needs no window. */
+    if (r == Z_OK)
+        r = inflate(&z, Z_FINISH);
+    BUG_ON(r != Z_STREAM_END || z.avail_in > 0 || z.avail_out > 0);
     inflateEnd(&z);
 }

@@ -10,6 +10,7 @@
 #include "archive/zip.h"
 #include "archive/zip_own.h"
 #include "base/buf.h"
+#include "base/crc.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
@@ -243,7 +244,7 @@ int zip_add(struct zip_writer *w, struct str bytes, struct err *e)
         struct str some = str_sub(bytes, 0, 1 << 30); /* zlib counts in 32 bits */
         bytes = str_sub(bytes, some.n, bytes.n);
         w->size += some.n;
-        w->crc = (uint32_t)crc32(w->crc, (const unsigned char *)some.p, (unsigned)some.n);
+        w->crc = crc_add(w->crc, some);
         if (w->meta.level > 0) {
             if (deflate_some(w, some, Z_NO_FLUSH, e) < 0)
                 return -1;

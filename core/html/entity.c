@@ -2,8 +2,13 @@
 /* Character references of HTML: HTML standard, 13.2.5.72 to 13.2.5.80, and 13.5. */
 #include "html/html.h"
 
+#include "archive/zip_text.h"
 #include "base/utf8.h"
-#include "html/entity_names.h"
+#include "html/entity_own.h"
+
+#include <string.h>
+
+ZIP_TABLES(entity)
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -76,6 +81,18 @@ static size_t best(const char *names, struct str s, struct str *text)
     return found;
 }
 
+/* The names that begin with a letter. */
+static const char *names_of(char letter)
+{
+    static uint16_t at[52];
+    if (!at[1]) {
+        entity_unpack();
+        for (int i = 1; i < 52; i++)
+            at[i] = (uint16_t)(at[i - 1] + strlen(html_entity_names + at[i - 1]) + 1);
+    }
+    return html_entity_names + at[letter >= 'a' ? letter - 'a' + 26 : letter - 'A'];
+}
+
 size_t html_entity(struct str s, bool attr, struct buf *out)
 {
     if (s.n < 3)
@@ -84,9 +101,8 @@ size_t html_entity(struct str s, bool attr, struct buf *out)
         return number(s, out);
     if (!is_letter(s.p[1]))
         return 0;
-    int letter = s.p[1] >= 'a' ? s.p[1] - 'a' + 26 : s.p[1] - 'A';
     struct str text = {0};
-    size_t n = best(html_entity_names[letter], str_sub(s, 2, s.n), &text);
+    size_t n = best(names_of(s.p[1]), str_sub(s, 2, s.n), &text);
     if (!n)
         return 0;
     size_t end = n + 1;

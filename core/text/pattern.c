@@ -7,6 +7,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "text/pattern.h"
 
+#include "archive/zip_text.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -17,6 +18,7 @@
 
 #include <pcre2.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     MATCH_STEPS = 2000000, /* of one line: a tenth of a second */
@@ -48,6 +50,21 @@ struct pattern {
 
 /* ---- making ---- */
 
+ZIP_TABLES(pcre2)
+
+void pattern_tables(void) { pcre2_unpack(); }
+
+/* As pcre2_get_error_message does: texts of build/pcre2_sentences.c, by their number. */
+extern const char compile_error_texts[], match_error_texts[];
+
+static const char *sentence(int code)
+{
+    const char *p = code < 0 ? match_error_texts : compile_error_texts;
+    for (int n = code < 0 ? -code : code - 100; n > 0 && *p; n--)
+        p += strlen(p) + 1;
+    return *p ? p : "an unknown error";
+}
+
 static struct str shown(const struct pattern *p)
 {
     return str_n(p->text, p->n > SHOWN ? SHOWN : p->n);
@@ -62,6 +79,7 @@ static int compile(struct pattern *p, bool ignore_case, bool literal, struct err
     pcre2_compile_context *c = pcre2_compile_context_create(NULL);
     if (!c)
         return err_set(e, ERR_LIMIT, "no memory for a pattern");
+    pattern_tables();
     /* No K for a k: the text that all matches have is looked for in ASCII. */
     if (!literal)
         pcre2_set_compile_extra_options(c, PCRE2_EXTRA_CASELESS_RESTRICT);
@@ -71,11 +89,9 @@ static int compile(struct pattern *p, bool ignore_case, bool literal, struct err
     pcre2_compile_context_free(c);
     if (p->code)
         return 0;
-    char why[160];
-    pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why));
     return err_set(e, ERR_INVALID,
                    "\"%.*s\" is not a regular expression: %s at offset %zu",
-                   STR_ARG(shown(p)), why, (size_t)at);
+                   STR_ARG(shown(p)), sentence(code), (size_t)at);
 }
 
 static int make_matcher(struct pattern *p, bool ignore_case, bool literal, struct err *e)

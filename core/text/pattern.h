@@ -18,6 +18,10 @@ enum { PATTERN_MAX = 64 << 10 };
 
 struct pattern;
 
+/* Unpacks pcre2's tables of characters, 127 KiB, once in a process. Making an expression
+ * does it; it is for tests, which call pcre2 themselves. */
+void pattern_tables(void);
+
 /* text is copied. Returns NULL and sets *e: INVALID (where, and why), or LIMIT: too long
  * or too large. */
 struct pattern *pattern_new(struct str text, bool fixed, bool ignore_case, struct err *e);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "text/webcharset.h"
 
+#include "archive/zip_text.h"
 #include "base/utf8.h"
 #include "text/charset.h"
-#include "text/webcharset_tables.h"
+#include "text/webcharset_own.h"
 
 #include <stdio.h>
 
-enum { META_LOOK = 1024, SETS = sizeof(webcharsets) / sizeof(*webcharsets) };
+enum { META_LOOK = 1024 };
+
+ZIP_TABLES(webcharset)
 
 /* EAST and below: those of charset.h. */
 enum set {
@@ -94,7 +97,8 @@ static int set_of(struct str name, char unknown[40])
         return UTF8;
     if (strcmp(is, "utf-16le") == 0 || strcmp(is, "utf-16be") == 0)
         return is[6] == 'l' ? UTF16LE : UTF16BE;
-    for (size_t i = 0; i < SETS; i++) {
+    webcharset_unpack();
+    for (size_t i = 0; i < WEBCHARSETS; i++) {
         if (strcmp(is, webcharsets[i].name) == 0)
             return (int)i;
     }

@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The named character references of HTML (HTML standard, 13.5), by their first letter:
- * the rest of the name, `!` if the semicolon after it may be missing, else a blank, the
- * text, and a byte of 1. Only entity.c includes this file.
- */
-#ifndef OD_HTML_ENTITY_NAMES_H
-#define OD_HTML_ENTITY_NAMES_H
+/* Constants only: they are in the program compressed (build/pack-tables.sh). */
+#include "html/entity_own.h"
 
 /* clang-format off */
-static const char *const html_entity_names[52] = {
+const char html_entity_names[] =
     "Elig!Æ\1MP!&\1acute!Á\1breve Ă\1circ!Â\1cy А\1fr 𝔄\1grave!À\1lpha Α\1"
     "macr Ā\1nd ⩓\1ogon Ą\1opf 𝔸\1pplyFunction \342\201\241\1ring!Å\1scr 𝒜\1"
-    "ssign ≔\1tilde!Ã\1uml!Ä\1", /* A */
+    "ssign ≔\1tilde!Ã\1uml!Ä\1\0" /* A */
     "ackslash ∖\1arv ⫧\1arwed ⌆\1cy Б\1ecause ∵\1ernoullis ℬ\1eta Β\1"
-    "fr 𝔅\1opf 𝔹\1reve ˘\1scr ℬ\1umpeq ≎\1", /* B */
+    "fr 𝔅\1opf 𝔹\1reve ˘\1scr ℬ\1umpeq ≎\1\0" /* B */
     "Hcy Ч\1OPY!©\1acute Ć\1ap ⋒\1apitalDifferentialD ⅅ\1ayleys ℭ\1caron Č\1"
     "cedil!Ç\1circ Ĉ\1conint ∰\1dot Ċ\1edilla ¸\1enterDot ·\1fr ℭ\1hi Χ\1"
     "ircleDot ⊙\1ircleMinus ⊖\1irclePlus ⊕\1ircleTimes ⊗\1"
     "lockwiseContourIntegral ∲\1loseCurlyDoubleQuote ”\1loseCurlyQuote ’\1"
     "olon ∷\1olone ⩴\1ongruent ≡\1onint ∯\1ontourIntegral ∮\1opf ℂ\1"
     "oproduct ∐\1ounterClockwiseContourIntegral ∳\1ross ⨯\1scr 𝒞\1up ⋓\1"
-    "upCap ≍\1", /* C */
+    "upCap ≍\1\0" /* C */
     "D ⅅ\1Dotrahd ⤑\1Jcy Ђ\1Scy Ѕ\1Zcy Џ\1agger ‡\1arr ↡\1ashv ⫤\1"
     "caron Ď\1cy Д\1el ∇\1elta Δ\1fr 𝔇\1iacriticalAcute ´\1iacriticalDot ˙\1"
     "iacriticalDoubleAcute ˝\1iacriticalGrave `\1iacriticalTilde ˜\1iamond ⋄\1"
@@ -33,25 +28,25 @@ static const char *const html_entity_names[52] = {
     "ownLeftRightVector ⥐\1ownLeftTeeVector ⥞\1ownLeftVector ↽\1"
     "ownLeftVectorBar ⥖\1ownRightTeeVector ⥟\1ownRightVector ⇁\1"
     "ownRightVectorBar ⥗\1ownTee ⊤\1ownTeeArrow ↧\1ownarrow ⇓\1scr 𝒟\1"
-    "strok Đ\1", /* D */
+    "strok Đ\1\0" /* D */
     "NG Ŋ\1TH!Ð\1acute!É\1caron Ě\1circ!Ê\1cy Э\1dot Ė\1fr 𝔈\1grave!È\1"
     "lement ∈\1macr Ē\1mptySmallSquare ◻\1mptyVerySmallSquare ▫\1ogon Ę\1"
     "opf 𝔼\1psilon Ε\1qual ⩵\1qualTilde ≂\1quilibrium ⇌\1scr ℰ\1sim ⩳\1"
-    "ta Η\1uml!Ë\1xists ∃\1xponentialE ⅇ\1", /* E */
+    "ta Η\1uml!Ë\1xists ∃\1xponentialE ⅇ\1\0" /* E */
     "cy Ф\1fr 𝔉\1illedSmallSquare ◼\1illedVerySmallSquare ▪\1opf 𝔽\1"
-    "orAll ∀\1ouriertrf ℱ\1scr ℱ\1", /* F */
+    "orAll ∀\1ouriertrf ℱ\1scr ℱ\1\0" /* F */
     "Jcy Ѓ\1T!>\1amma Γ\1ammad Ϝ\1breve Ğ\1cedil Ģ\1circ Ĝ\1cy Г\1dot Ġ\1"
     "fr 𝔊\1g ⋙\1opf 𝔾\1reaterEqual ≥\1reaterEqualLess ⋛\1"
     "reaterFullEqual ≧\1reaterGreater ⪢\1reaterLess ≷\1reaterSlantEqual ⩾\1"
-    "reaterTilde ≳\1scr 𝒢\1t ≫\1", /* G */
+    "reaterTilde ≳\1scr 𝒢\1t ≫\1\0" /* G */
     "ARDcy Ъ\1acek ˇ\1at ^\1circ Ĥ\1fr ℌ\1ilbertSpace ℋ\1opf ℍ\1"
-    "orizontalLine ─\1scr ℋ\1strok Ħ\1umpDownHump ≎\1umpEqual ≏\1", /* H */
+    "orizontalLine ─\1scr ℋ\1strok Ħ\1umpDownHump ≎\1umpEqual ≏\1\0" /* H */
     "Ecy Е\1Jlig Ĳ\1Ocy Ё\1acute!Í\1circ!Î\1cy И\1dot İ\1fr ℑ\1grave!Ì\1"
     "m ℑ\1macr Ī\1maginaryI ⅈ\1mplies ⇒\1nt ∬\1ntegral ∫\1ntersection ⋂\1"
     "nvisibleComma \342\201\243\1nvisibleTimes \342\201\242\1ogon Į\1opf 𝕀\1"
-    "ota Ι\1scr ℐ\1tilde Ĩ\1ukcy І\1uml!Ï\1", /* I */
-    "circ Ĵ\1cy Й\1fr 𝔍\1opf 𝕁\1scr 𝒥\1sercy Ј\1ukcy Є\1", /* J */
-    "Hcy Х\1Jcy Ќ\1appa Κ\1cedil Ķ\1cy К\1fr 𝔎\1opf 𝕂\1scr 𝒦\1", /* K */
+    "ota Ι\1scr ℐ\1tilde Ĩ\1ukcy І\1uml!Ï\1\0" /* I */
+    "circ Ĵ\1cy Й\1fr 𝔍\1opf 𝕁\1scr 𝒥\1sercy Ј\1ukcy Є\1\0" /* J */
+    "Hcy Х\1Jcy Ќ\1appa Κ\1cedil Ķ\1cy К\1fr 𝔎\1opf 𝕂\1scr 𝒦\1\0" /* K */
     "Jcy Љ\1T!<\1acute Ĺ\1ambda Λ\1ang ⟪\1aplacetrf ℒ\1arr ↞\1caron Ľ\1"
     "cedil Ļ\1cy Л\1eftAngleBracket ⟨\1eftArrow ←\1eftArrowBar ⇤\1"
     "eftArrowRightArrow ⇆\1eftCeiling ⌈\1eftDoubleBracket ⟦\1"
@@ -64,9 +59,9 @@ static const char *const html_entity_names[52] = {
     "essSlantEqual ⩽\1essTilde ≲\1fr 𝔏\1l ⋘\1leftarrow ⇚\1midot Ŀ\1"
     "ongLeftArrow ⟵\1ongLeftRightArrow ⟷\1ongRightArrow ⟶\1ongleftarrow ⟸\1"
     "ongleftrightarrow ⟺\1ongrightarrow ⟹\1opf 𝕃\1owerLeftArrow ↙\1"
-    "owerRightArrow ↘\1scr ℒ\1sh ↰\1strok Ł\1t ≪\1", /* L */
+    "owerRightArrow ↘\1scr ℒ\1sh ↰\1strok Ł\1t ≪\1\0" /* L */
     "ap ⤅\1cy М\1ediumSpace \342\201\237\1ellintrf ℳ\1fr 𝔐\1inusPlus ∓\1"
-    "opf 𝕄\1scr ℳ\1u Μ\1", /* M */
+    "opf 𝕄\1scr ℳ\1u Μ\1\0" /* M */
     "Jcy Њ\1acute Ń\1caron Ň\1cedil Ņ\1cy Н\1egativeMediumSpace \342\200\213\1"
     "egativeThickSpace \342\200\213\1egativeThinSpace \342\200\213\1"
     "egativeVeryThinSpace \342\200\213\1estedGreaterGreater ≫\1estedLessLess ≪\1"
@@ -88,15 +83,15 @@ static const char *const html_entity_names[52] = {
     "otSucceedsEqual ⪰\314\270\1otSucceedsSlantEqual ⋡\1"
     "otSucceedsTilde ≿\314\270\1otSuperset ⊃\342\203\222\1otSupersetEqual ⊉\1"
     "otTilde ≁\1otTildeEqual ≄\1otTildeFullEqual ≇\1otTildeTilde ≉\1"
-    "otVerticalBar ∤\1scr 𝒩\1tilde!Ñ\1u Ν\1", /* N */
+    "otVerticalBar ∤\1scr 𝒩\1tilde!Ñ\1u Ν\1\0" /* N */
     "Elig Œ\1acute!Ó\1circ!Ô\1cy О\1dblac Ő\1fr 𝔒\1grave!Ò\1macr Ō\1mega Ω\1"
     "micron Ο\1opf 𝕆\1penCurlyDoubleQuote “\1penCurlyQuote ‘\1r ⩔\1scr 𝒪\1"
     "slash!Ø\1tilde!Õ\1times ⨷\1uml!Ö\1verBar ‾\1verBrace ⏞\1verBracket ⎴\1"
-    "verParenthesis ⏜\1", /* O */
+    "verParenthesis ⏜\1\0" /* O */
     "artialD ∂\1cy П\1fr 𝔓\1hi Φ\1i Π\1lusMinus ±\1oincareplane ℌ\1opf ℙ\1"
     "r ⪻\1recedes ≺\1recedesEqual ⪯\1recedesSlantEqual ≼\1recedesTilde ≾\1"
-    "rime ″\1roduct ∏\1roportion ∷\1roportional ∝\1scr 𝒫\1si Ψ\1", /* P */
-    "UOT!\"\1fr 𝔔\1opf ℚ\1scr 𝒬\1", /* Q */
+    "rime ″\1roduct ∏\1roportion ∷\1roportional ∝\1scr 𝒫\1si Ψ\1\0" /* P */
+    "UOT!\"\1fr 𝔔\1opf ℚ\1scr 𝒬\1\0" /* Q */
     "Barr ⤐\1EG!®\1acute Ŕ\1ang ⟫\1arr ↠\1arrtl ⤖\1caron Ř\1cedil Ŗ\1"
     "cy Р\1e ℜ\1everseElement ∋\1everseEquilibrium ⇋\1everseUpEquilibrium ⥯\1"
     "fr ℜ\1ho Ρ\1ightAngleBracket ⟩\1ightArrow →\1ightArrowBar ⇥\1"
@@ -106,7 +101,7 @@ static const char *const html_entity_names[52] = {
     "ightTriangleBar ⧐\1ightTriangleEqual ⊵\1ightUpDownVector ⥏\1"
     "ightUpTeeVector ⥜\1ightUpVector ↾\1ightUpVectorBar ⥔\1ightVector ⇀\1"
     "ightVectorBar ⥓\1ightarrow ⇒\1opf ℝ\1oundImplies ⥰\1rightarrow ⇛\1"
-    "scr ℛ\1sh ↱\1uleDelayed ⧴\1", /* R */
+    "scr ℛ\1sh ↱\1uleDelayed ⧴\1\0" /* R */
     "HCHcy Щ\1Hcy Ш\1OFTcy Ь\1acute Ś\1c ⪼\1caron Š\1cedil Ş\1circ Ŝ\1cy С\1"
     "fr 𝔖\1hortDownArrow ↓\1hortLeftArrow ←\1hortRightArrow →\1"
     "hortUpArrow ↑\1igma Σ\1mallCircle ∘\1opf 𝕊\1qrt √\1quare □\1"
@@ -114,26 +109,26 @@ static const char *const html_entity_names[52] = {
     "quareSupersetEqual ⊒\1quareUnion ⊔\1scr 𝒮\1tar ⋆\1ub ⋐\1ubset ⋐\1"
     "ubsetEqual ⊆\1ucceeds ≻\1ucceedsEqual ⪰\1ucceedsSlantEqual ≽\1"
     "ucceedsTilde ≿\1uchThat ∋\1um ∑\1up ⋑\1uperset ⊃\1upersetEqual ⊇\1"
-    "upset ⋑\1", /* S */
+    "upset ⋑\1\0" /* S */
     "HORN!Þ\1RADE ™\1SHcy Ћ\1Scy Ц\1ab \011\1au Τ\1caron Ť\1cedil Ţ\1cy Т\1"
     "fr 𝔗\1herefore ∴\1heta Θ\1hickSpace \342\201\237\342\200\212\1"
     "hinSpace \342\200\211\1ilde ∼\1ildeEqual ≃\1ildeFullEqual ≅\1ildeTilde ≈\1"
-    "opf 𝕋\1ripleDot \342\203\233\1scr 𝒯\1strok Ŧ\1", /* T */
+    "opf 𝕋\1ripleDot \342\203\233\1scr 𝒯\1strok Ŧ\1\0" /* T */
     "acute!Ú\1arr ↟\1arrocir ⥉\1brcy Ў\1breve Ŭ\1circ!Û\1cy У\1dblac Ű\1"
     "fr 𝔘\1grave!Ù\1macr Ū\1nderBar _\1nderBrace ⏟\1nderBracket ⎵\1"
     "nderParenthesis ⏝\1nion ⋃\1nionPlus ⊎\1ogon Ų\1opf 𝕌\1pArrow ↑\1"
     "pArrowBar ⤒\1pArrowDownArrow ⇅\1pDownArrow ↕\1pEquilibrium ⥮\1pTee ⊥\1"
     "pTeeArrow ↥\1parrow ⇑\1pdownarrow ⇕\1pperLeftArrow ↖\1pperRightArrow ↗\1"
-    "psi ϒ\1psilon Υ\1ring Ů\1scr 𝒰\1tilde Ũ\1uml!Ü\1", /* U */
+    "psi ϒ\1psilon Υ\1ring Ů\1scr 𝒰\1tilde Ũ\1uml!Ü\1\0" /* U */
     "Dash ⊫\1bar ⫫\1cy В\1dash ⊩\1dashl ⫦\1ee ⋁\1erbar ‖\1ert ‖\1"
     "erticalBar ∣\1erticalLine |\1erticalSeparator ❘\1erticalTilde ≀\1"
-    "eryThinSpace \342\200\212\1fr 𝔙\1opf 𝕍\1scr 𝒱\1vdash ⊪\1", /* V */
-    "circ Ŵ\1edge ⋀\1fr 𝔚\1opf 𝕎\1scr 𝒲\1", /* W */
-    "fr 𝔛\1i Ξ\1opf 𝕏\1scr 𝒳\1", /* X */
+    "eryThinSpace \342\200\212\1fr 𝔙\1opf 𝕍\1scr 𝒱\1vdash ⊪\1\0" /* V */
+    "circ Ŵ\1edge ⋀\1fr 𝔚\1opf 𝕎\1scr 𝒲\1\0" /* W */
+    "fr 𝔛\1i Ξ\1opf 𝕏\1scr 𝒳\1\0" /* X */
     "Acy Я\1Icy Ї\1Ucy Ю\1acute!Ý\1circ Ŷ\1cy Ы\1fr 𝔜\1opf 𝕐\1scr 𝒴\1"
-    "uml Ÿ\1", /* Y */
+    "uml Ÿ\1\0" /* Y */
     "Hcy Ж\1acute Ź\1caron Ž\1cy З\1dot Ż\1eroWidthSpace \342\200\213\1eta Ζ\1"
-    "fr ℨ\1opf ℤ\1scr 𝒵\1", /* Z */
+    "fr ℨ\1opf ℤ\1scr 𝒵\1\0" /* Z */
     "acute!á\1breve ă\1c ∾\1cE ∾\314\263\1cd ∿\1circ!â\1cute!´\1cy а\1"
     "elig!æ\1f \342\201\241\1fr 𝔞\1grave!à\1lefsym ℵ\1leph ℵ\1lpha α\1"
     "macr ā\1malg ⨿\1mp!&\1nd ∧\1ndand ⩕\1ndd ⩜\1ndslope ⩘\1ndv ⩚\1"
@@ -142,7 +137,7 @@ static const char *const html_entity_names[52] = {
     "ngrtvb ⊾\1ngrtvbd ⦝\1ngsph ∢\1ngst Å\1ngzarr ⍼\1ogon ą\1opf 𝕒\1"
     "p ≈\1pE ⩰\1pacir ⩯\1pe ≊\1pid ≋\1pos '\1pprox ≈\1pproxeq ≊\1"
     "ring!å\1scr 𝒶\1st *\1symp ≈\1sympeq ≍\1tilde!ã\1uml!ä\1wconint ∳\1"
-    "wint ⨑\1", /* a */
+    "wint ⨑\1\0" /* a */
     "Not ⫭\1ackcong ≌\1ackepsilon ϶\1ackprime ‵\1acksim ∽\1acksimeq ⋍\1"
     "arvee ⊽\1arwed ⌅\1arwedge ⌅\1brk ⎵\1brktbrk ⎶\1cong ≌\1cy б\1"
     "dquo „\1ecaus ∵\1ecause ∵\1emptyv ⦰\1epsi ϶\1ernou ℬ\1eta β\1eth ℶ\1"
@@ -159,7 +154,7 @@ static const char *const html_entity_names[52] = {
     "oxplus ⊞\1oxtimes ⊠\1oxuL ╛\1oxuR ╘\1oxul ┘\1oxur └\1oxv │\1"
     "oxvH ╪\1oxvL ╡\1oxvR ╞\1oxvh ┼\1oxvl ┤\1oxvr ├\1prime ‵\1reve ˘\1"
     "rvbar!¦\1scr 𝒷\1semi ⁏\1sim ∽\1sime ⋍\1sol \\\1solb ⧅\1solhsub ⟈\1"
-    "ull •\1ullet •\1ump ≎\1umpE ⪮\1umpe ≏\1umpeq ≏\1", /* b */
+    "ull •\1ullet •\1ump ≎\1umpE ⪮\1umpe ≏\1umpeq ≏\1\0" /* b */
     "acute ć\1ap ∩\1apand ⩄\1apbrcup ⩉\1apcap ⩋\1apcup ⩇\1apdot ⩀\1"
     "aps ∩\357\270\200\1aret ⁁\1aron ˇ\1caps ⩍\1caron č\1cedil!ç\1circ ĉ\1"
     "cups ⩌\1cupssm ⩐\1dot ċ\1edil!¸\1emptyv ⦲\1ent!¢\1enterdot ·\1fr 𝔠\1"
@@ -173,7 +168,7 @@ static const char *const html_entity_names[52] = {
     "ularr ↶\1ularrp ⤽\1up ∪\1upbrcap ⩈\1upcap ⩆\1upcup ⩊\1updot ⊍\1"
     "upor ⩅\1ups ∪\357\270\200\1urarr ↷\1urarrm ⤼\1urlyeqprec ⋞\1"
     "urlyeqsucc ⋟\1urlyvee ⋎\1urlywedge ⋏\1urren!¤\1urvearrowleft ↶\1"
-    "urvearrowright ↷\1uvee ⋎\1uwed ⋏\1wconint ∲\1wint ∱\1ylcty ⌭\1", /* c */
+    "urvearrowright ↷\1uvee ⋎\1uwed ⋏\1wconint ∲\1wint ∱\1ylcty ⌭\1\0" /* c */
     "Arr ⇓\1Har ⥥\1agger †\1aleth ℸ\1arr ↓\1ash ‐\1ashv ⊣\1bkarow ⤏\1"
     "blac ˝\1caron ď\1cy д\1d ⅆ\1dagger ‡\1darr ⇊\1dotseq ⩷\1eg!°\1"
     "elta δ\1emptyv ⦱\1fisht ⥿\1fr 𝔡\1harl ⇃\1harr ⇂\1iam ⋄\1iamond ⋄\1"
@@ -183,7 +178,7 @@ static const char *const html_entity_names[52] = {
     "oublebarwedge ⌆\1ownarrow ↓\1owndownarrows ⇊\1ownharpoonleft ⇃\1"
     "ownharpoonright ⇂\1rbkarow ⤐\1rcorn ⌟\1rcrop ⌌\1scr 𝒹\1scy ѕ\1"
     "sol ⧶\1strok đ\1tdot ⋱\1tri ▿\1trif ▾\1uarr ⇵\1uhar ⥯\1wangle ⦦\1"
-    "zcy џ\1zigrarr ⟿\1", /* d */
+    "zcy џ\1zigrarr ⟿\1\0" /* d */
     "DDot ⩷\1Dot ≑\1acute!é\1aster ⩮\1caron ě\1cir ≖\1circ!ê\1colon ≕\1"
     "cy э\1dot ė\1e ⅇ\1fDot ≒\1fr 𝔢\1g ⪚\1grave!è\1gs ⪖\1gsdot ⪘\1"
     "l ⪙\1linters ⏧\1ll ℓ\1ls ⪕\1lsdot ⪗\1macr ē\1mpty ∅\1mptyset ∅\1"
@@ -192,12 +187,12 @@ static const char *const html_entity_names[52] = {
     "psilon ε\1psiv ϵ\1qcirc ≖\1qcolon ≕\1qsim ≂\1qslantgtr ⪖\1"
     "qslantless ⪕\1quals =\1quest ≟\1quiv ≡\1quivDD ⩸\1qvparsl ⧥\1rDot ≓\1"
     "rarr ⥱\1scr ℯ\1sdot ≐\1sim ≂\1ta η\1th!ð\1uml!ë\1uro €\1xcl !\1"
-    "xist ∃\1xpectation ℰ\1xponentiale ⅇ\1", /* e */
+    "xist ∃\1xpectation ℰ\1xponentiale ⅇ\1\0" /* e */
     "allingdotseq ≒\1cy ф\1emale ♀\1filig ﬃ\1flig ﬀ\1fllig ﬄ\1fr 𝔣\1"
     "ilig ﬁ\1jlig fj\1lat ♭\1llig ﬂ\1ltns ▱\1nof ƒ\1opf 𝕗\1orall ∀\1"
     "ork ⋔\1orkv ⫙\1partint ⨍\1rac12!½\1rac13 ⅓\1rac14!¼\1rac15 ⅕\1"
     "rac16 ⅙\1rac18 ⅛\1rac23 ⅔\1rac25 ⅖\1rac34!¾\1rac35 ⅗\1rac38 ⅜\1"
-    "rac45 ⅘\1rac56 ⅚\1rac58 ⅝\1rac78 ⅞\1rasl ⁄\1rown ⌢\1scr 𝒻\1", /* f */
+    "rac45 ⅘\1rac56 ⅚\1rac58 ⅝\1rac78 ⅞\1rasl ⁄\1rown ⌢\1scr 𝒻\1\0" /* f */
     "E ≧\1El ⪌\1acute ǵ\1amma γ\1ammad ϝ\1ap ⪆\1breve ğ\1circ ĝ\1cy г\1"
     "dot ġ\1e ≥\1el ⋛\1eq ≥\1eqq ≧\1eqslant ⩾\1es ⩾\1escc ⪩\1esdot ⪀\1"
     "esdoto ⪂\1esdotol ⪄\1esl ⋛\357\270\200\1esles ⪔\1fr 𝔤\1g ≫\1gg ⋙\1"
@@ -205,22 +200,22 @@ static const char *const html_entity_names[52] = {
     "ne ⪈\1neq ⪈\1neqq ≩\1nsim ⋧\1opf 𝕘\1rave `\1scr ℊ\1sim ≳\1"
     "sime ⪎\1siml ⪐\1t!>\1tcc ⪧\1tcir ⩺\1tdot ⋗\1tlPar ⦕\1tquest ⩼\1"
     "trapprox ⪆\1trarr ⥸\1trdot ⋗\1treqless ⋛\1treqqless ⪌\1trless ≷\1"
-    "trsim ≳\1vertneqq ≩\357\270\200\1vnE ≩\357\270\200\1", /* g */
+    "trsim ≳\1vertneqq ≩\357\270\200\1vnE ≩\357\270\200\1\0" /* g */
     "Arr ⇔\1airsp \342\200\212\1alf ½\1amilt ℋ\1ardcy ъ\1arr ↔\1arrcir ⥈\1"
     "arrw ↭\1bar ℏ\1circ ĥ\1earts ♥\1eartsuit ♥\1ellip …\1ercon ⊹\1"
     "fr 𝔥\1ksearow ⤥\1kswarow ⤦\1oarr ⇿\1omtht ∻\1ookleftarrow ↩\1"
     "ookrightarrow ↪\1opf 𝕙\1orbar ―\1scr 𝒽\1slash ℏ\1strok ħ\1ybull ⁃\1"
-    "yphen ‐\1", /* h */
+    "yphen ‐\1\0" /* h */
     "acute!í\1c \342\201\243\1circ!î\1cy и\1ecy е\1excl!¡\1ff ⇔\1fr 𝔦\1"
     "grave!ì\1i ⅈ\1iiint ⨌\1iint ∭\1infin ⧜\1iota ℩\1jlig ĳ\1macr ī\1"
     "mage ℑ\1magline ℐ\1magpart ℑ\1math ı\1mof ⊷\1mped Ƶ\1n ∈\1ncare ℅\1"
     "nfin ∞\1nfintie ⧝\1nodot ı\1nt ∫\1ntcal ⊺\1ntegers ℤ\1ntercal ⊺\1"
     "ntlarhk ⨗\1ntprod ⨼\1ocy ё\1ogon į\1opf 𝕚\1ota ι\1prod ⨼\1quest!¿\1"
     "scr 𝒾\1sin ∈\1sinE ⋹\1sindot ⋵\1sins ⋴\1sinsv ⋳\1sinv ∈\1"
-    "t \342\201\242\1tilde ĩ\1ukcy і\1uml!ï\1", /* i */
-    "circ ĵ\1cy й\1fr 𝔧\1math ȷ\1opf 𝕛\1scr 𝒿\1sercy ј\1ukcy є\1", /* j */
+    "t \342\201\242\1tilde ĩ\1ukcy і\1uml!ï\1\0" /* i */
+    "circ ĵ\1cy й\1fr 𝔧\1math ȷ\1opf 𝕛\1scr 𝒿\1sercy ј\1ukcy є\1\0" /* j */
     "appa κ\1appav ϰ\1cedil ķ\1cy к\1fr 𝔨\1green ĸ\1hcy х\1jcy ќ\1opf 𝕜\1"
-    "scr 𝓀\1", /* k */
+    "scr 𝓀\1\0" /* k */
     "Aarr ⇚\1Arr ⇐\1Atail ⤛\1Barr ⤎\1E ≦\1Eg ⪋\1Har ⥢\1acute ĺ\1"
     "aemptyv ⦴\1agran ℒ\1ambda λ\1ang ⟨\1angd ⦑\1angle ⟨\1ap ⪅\1aquo!«\1"
     "arr ←\1arrb ⇤\1arrbfs ⤟\1arrfs ⤝\1arrhk ↩\1arrlp ↫\1arrpl ⤹\1"
@@ -243,12 +238,12 @@ static const char *const html_entity_names[52] = {
     "saquo ‹\1scr 𝓁\1sh ↰\1sim ≲\1sime ⪍\1simg ⪏\1sqb [\1squo ‘\1"
     "squor ‚\1strok ł\1t!<\1tcc ⪦\1tcir ⩹\1tdot ⋖\1three ⋋\1times ⋉\1"
     "tlarr ⥶\1tquest ⩻\1trPar ⦖\1tri ◃\1trie ⊴\1trif ◂\1urdshar ⥊\1"
-    "uruhar ⥦\1vertneqq ≨\357\270\200\1vnE ≨\357\270\200\1", /* l */
+    "uruhar ⥦\1vertneqq ≨\357\270\200\1vnE ≨\357\270\200\1\0" /* l */
     "DDot ∺\1acr!¯\1ale ♂\1alt ✠\1altese ✠\1ap ↦\1apsto ↦\1apstodown ↧\1"
     "apstoleft ↤\1apstoup ↥\1arker ▮\1comma ⨩\1cy м\1dash —\1"
     "easuredangle ∡\1fr 𝔪\1ho ℧\1icro!µ\1id ∣\1idast *\1idcir ⫰\1iddot!·\1"
     "inus −\1inusb ⊟\1inusd ∸\1inusdu ⨪\1lcp ⫛\1ldr …\1nplus ∓\1"
-    "odels ⊧\1opf 𝕞\1p ∓\1scr 𝓂\1stpos ∾\1u μ\1ultimap ⊸\1umap ⊸\1", /* m */
+    "odels ⊧\1opf 𝕞\1p ∓\1scr 𝓂\1stpos ∾\1u μ\1ultimap ⊸\1umap ⊸\1\0" /* m */
     "Gg ⋙\314\270\1Gt ≫\342\203\222\1Gtv ≫\314\270\1Leftarrow ⇍\1"
     "Leftrightarrow ⇎\1Ll ⋘\314\270\1Lt ≪\342\203\222\1Ltv ≪\314\270\1"
     "Rightarrow ⇏\1VDash ⊯\1Vdash ⊮\1abla ∇\1acute ń\1ang ∠\342\203\222\1"
@@ -278,14 +273,14 @@ static const char *const html_entity_names[52] = {
     "vap ≍\342\203\222\1vdash ⊬\1vge ≥\342\203\222\1vgt >\342\203\222\1"
     "vinfin ⧞\1vlArr ⤂\1vle ≤\342\203\222\1vlt <\342\203\222\1"
     "vltrie ⊴\342\203\222\1vrArr ⤃\1vrtrie ⊵\342\203\222\1vsim ∼\342\203\222\1"
-    "wArr ⇖\1warhk ⤣\1warr ↖\1warrow ↖\1wnear ⤧\1", /* n */
+    "wArr ⇖\1warhk ⤣\1warr ↖\1warrow ↖\1wnear ⤧\1\0" /* n */
     "S Ⓢ\1acute!ó\1ast ⊛\1cir ⊚\1circ!ô\1cy о\1dash ⊝\1dblac ő\1div ⨸\1"
     "dot ⊙\1dsold ⦼\1elig œ\1fcir ⦿\1fr 𝔬\1gon ˛\1grave!ò\1gt ⧁\1"
     "hbar ⦵\1hm Ω\1int ∮\1larr ↺\1lcir ⦾\1lcross ⦻\1line ‾\1lt ⧀\1"
     "macr ō\1mega ω\1micron ο\1mid ⦶\1minus ⊖\1opf 𝕠\1par ⦷\1perp ⦹\1"
     "plus ⊕\1r ∨\1rarr ↻\1rd ⩝\1rder ℴ\1rderof ℴ\1rdf!ª\1rdm!º\1"
     "rigof ⊶\1ror ⩖\1rslope ⩗\1rv ⩛\1scr ℴ\1slash!ø\1sol ⊘\1tilde!õ\1"
-    "times ⊗\1timesas ⨶\1uml!ö\1vbar ⌽\1", /* o */
+    "times ⊗\1timesas ⨶\1uml!ö\1vbar ⌽\1\0" /* o */
     "ar ∥\1ara!¶\1arallel ∥\1arsim ⫳\1arsl ⫽\1art ∂\1cy п\1ercnt %\1"
     "eriod .\1ermil ‰\1erp ⊥\1ertenk ‱\1fr 𝔭\1hi φ\1hiv ϕ\1hmmat ℳ\1"
     "hone ☎\1i π\1itchfork ⋔\1iv ϖ\1lanck ℏ\1lanckh ℎ\1lankv ℏ\1lus +\1"
@@ -294,9 +289,9 @@ static const char *const html_entity_names[52] = {
     "rap ⪷\1rcue ≼\1re ⪯\1rec ≺\1recapprox ⪷\1reccurlyeq ≼\1receq ⪯\1"
     "recnapprox ⪹\1recneqq ⪵\1recnsim ⋨\1recsim ≾\1rime ′\1rimes ℙ\1"
     "rnE ⪵\1rnap ⪹\1rnsim ⋨\1rod ∏\1rofalar ⌮\1rofline ⌒\1rofsurf ⌓\1"
-    "rop ∝\1ropto ∝\1rsim ≾\1rurel ⊰\1scr 𝓅\1si ψ\1uncsp \342\200\210\1", /* p */
+    "rop ∝\1ropto ∝\1rsim ≾\1rurel ⊰\1scr 𝓅\1si ψ\1uncsp \342\200\210\1\0" /* p */
     "fr 𝔮\1int ⨌\1opf 𝕢\1prime ⁗\1scr 𝓆\1uaternions ℍ\1uatint ⨖\1"
-    "uest \?\1uesteq ≟\1uot!\"\1", /* q */
+    "uest \?\1uesteq ≟\1uot!\"\1\0" /* q */
     "Aarr ⇛\1Arr ⇒\1Atail ⤜\1Barr ⤏\1Har ⥤\1ace ∽\314\261\1acute ŕ\1"
     "adic √\1aemptyv ⦳\1ang ⟩\1angd ⦒\1ange ⦥\1angle ⟩\1aquo!»\1arr →\1"
     "arrap ⥵\1arrb ⇥\1arrbfs ⤠\1arrc ⤳\1arrfs ⤞\1arrhk ↪\1arrlp ↬\1"
@@ -311,7 +306,7 @@ static const char *const html_entity_names[52] = {
     "moust ⎱\1moustache ⎱\1nmid ⫮\1oang ⟭\1oarr ⇾\1obrk ⟧\1opar ⦆\1"
     "opf 𝕣\1oplus ⨮\1otimes ⨵\1par )\1pargt ⦔\1ppolint ⨒\1rarr ⇉\1"
     "saquo ›\1scr 𝓇\1sh ↱\1sqb ]\1squo ’\1squor ’\1three ⋌\1times ⋊\1"
-    "tri ▹\1trie ⊵\1trif ▸\1triltri ⧎\1uluhar ⥨\1x ℞\1", /* r */
+    "tri ▹\1trie ⊵\1trif ▸\1triltri ⧎\1uluhar ⥨\1x ℞\1\0" /* r */
     "acute ś\1bquo ‚\1c ≻\1cE ⪴\1cap ⪸\1caron š\1ccue ≽\1ce ⪰\1cedil ş\1"
     "circ ŝ\1cnE ⪶\1cnap ⪺\1cnsim ⋩\1cpolint ⨓\1csim ≿\1cy с\1dot ⋅\1"
     "dotb ⊡\1dote ⩦\1eArr ⇘\1earhk ⤥\1earr ↘\1earrow ↘\1ect!§\1emi ;\1"
@@ -333,7 +328,7 @@ static const char *const html_entity_names[52] = {
     "upE ⫆\1updot ⪾\1updsub ⫘\1upe ⊇\1upedot ⫄\1uphsol ⟉\1uphsub ⫗\1"
     "uplarr ⥻\1upmult ⫂\1upnE ⫌\1upne ⊋\1upplus ⫀\1upset ⊃\1upseteq ⊇\1"
     "upseteqq ⫆\1upsetneq ⊋\1upsetneqq ⫌\1upsim ⫈\1upsub ⫔\1upsup ⫖\1"
-    "wArr ⇙\1warhk ⤦\1warr ↙\1warrow ↙\1wnwar ⤪\1zlig!ß\1", /* s */
+    "wArr ⇙\1warhk ⤦\1warr ↙\1warrow ↙\1wnwar ⤪\1zlig!ß\1\0" /* s */
     "arget ⌖\1au τ\1brk ⎴\1caron ť\1cedil ţ\1cy т\1dot \342\203\233\1"
     "elrec ⌕\1fr 𝔱\1here4 ∴\1herefore ∴\1heta θ\1hetasym ϑ\1hetav ϑ\1"
     "hickapprox ≈\1hicksim ∼\1hinsp \342\200\211\1hkap ≈\1hksim ∼\1horn!þ\1"
@@ -342,14 +337,14 @@ static const char *const html_entity_names[52] = {
     "riangle ▵\1riangledown ▿\1riangleleft ◃\1rianglelefteq ⊴\1riangleq ≜\1"
     "riangleright ▹\1rianglerighteq ⊵\1ridot ◬\1rie ≜\1riminus ⨺\1"
     "riplus ⨹\1risb ⧍\1ritime ⨻\1rpezium ⏢\1scr 𝓉\1scy ц\1shcy ћ\1"
-    "strok ŧ\1wixt ≬\1woheadleftarrow ↞\1woheadrightarrow ↠\1", /* t */
+    "strok ŧ\1wixt ≬\1woheadleftarrow ↞\1woheadrightarrow ↠\1\0" /* t */
     "Arr ⇑\1Har ⥣\1acute!ú\1arr ↑\1brcy ў\1breve ŭ\1circ!û\1cy у\1darr ⇅\1"
     "dblac ű\1dhar ⥮\1fisht ⥾\1fr 𝔲\1grave!ù\1harl ↿\1harr ↾\1hblk ▀\1"
     "lcorn ⌜\1lcorner ⌜\1lcrop ⌏\1ltri ◸\1macr ū\1ml!¨\1ogon ų\1opf 𝕦\1"
     "parrow ↑\1pdownarrow ↕\1pharpoonleft ↿\1pharpoonright ↾\1plus ⊎\1"
     "psi υ\1psih ϒ\1psilon υ\1puparrows ⇈\1rcorn ⌝\1rcorner ⌝\1rcrop ⌎\1"
     "ring ů\1rtri ◹\1scr 𝓊\1tdot ⋰\1tilde ũ\1tri ▵\1trif ▴\1uarr ⇈\1"
-    "uml!ü\1wangle ⦧\1", /* u */
+    "uml!ü\1wangle ⦧\1\0" /* u */
     "Arr ⇕\1Bar ⫨\1Barv ⫩\1Dash ⊨\1angrt ⦜\1arepsilon ϵ\1arkappa ϰ\1"
     "arnothing ∅\1arphi ϕ\1arpi ϖ\1arpropto ∝\1arr ↕\1arrho ϱ\1arsigma ς\1"
     "arsubsetneq ⊊\357\270\200\1arsubsetneqq ⫋\357\270\200\1"
@@ -358,17 +353,14 @@ static const char *const html_entity_names[52] = {
     "eeeq ≚\1ellip ⋮\1erbar |\1ert |\1fr 𝔳\1ltri ⊲\1nsub ⊂\342\203\222\1"
     "nsup ⊃\342\203\222\1opf 𝕧\1prop ∝\1rtri ⊳\1scr 𝓋\1"
     "subnE ⫋\357\270\200\1subne ⊊\357\270\200\1supnE ⫌\357\270\200\1"
-    "supne ⊋\357\270\200\1zigzag ⦚\1", /* v */
+    "supne ⊋\357\270\200\1zigzag ⦚\1\0" /* v */
     "circ ŵ\1edbar ⩟\1edge ∧\1edgeq ≙\1eierp ℘\1fr 𝔴\1opf 𝕨\1p ℘\1"
-    "r ≀\1reath ≀\1scr 𝓌\1", /* w */
+    "r ≀\1reath ≀\1scr 𝓌\1\0" /* w */
     "cap ⋂\1circ ◯\1cup ⋃\1dtri ▽\1fr 𝔵\1hArr ⟺\1harr ⟷\1i ξ\1"
     "lArr ⟸\1larr ⟵\1map ⟼\1nis ⋻\1odot ⨀\1opf 𝕩\1oplus ⨁\1otime ⨂\1"
-    "rArr ⟹\1rarr ⟶\1scr 𝓍\1sqcup ⨆\1uplus ⨄\1utri △\1vee ⋁\1wedge ⋀\1", /* x */
+    "rArr ⟹\1rarr ⟶\1scr 𝓍\1sqcup ⨆\1uplus ⨄\1utri △\1vee ⋁\1wedge ⋀\1\0" /* x */
     "acute!ý\1acy я\1circ ŷ\1cy ы\1en!¥\1fr 𝔶\1icy ї\1opf 𝕪\1scr 𝓎\1"
-    "ucy ю\1uml!ÿ\1", /* y */
+    "ucy ю\1uml!ÿ\1\0" /* y */
     "acute ź\1caron ž\1cy з\1dot ż\1eetrf ℨ\1eta ζ\1fr 𝔷\1hcy ж\1"
-    "igrarr ⇝\1opf 𝕫\1scr 𝓏\1wj \342\200\215\1wnj \342\200\214\1", /* z */
-};
+    "igrarr ⇝\1opf 𝕫\1scr 𝓏\1wj \342\200\215\1wnj \342\200\214\1\0" /* z */;
 /* clang-format on */
-
-#endif

@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Bytes from 128 on in the character sets of one byte (Encoding standard, 9);
- * 0xFFFD: there is none. Those up to 159 are controls of their own number in the first
- * sets, and have a table in the others. For webcharset.c only.
- */
-#ifndef OD_TEXT_WEBCHARSET_TABLES_H
-#define OD_TEXT_WEBCHARSET_TABLES_H
-
-#include <stdint.h>
-
-enum { WEBCHARSETS_PLAIN = 12 }; /* sets without a table of their own for 128 to 159 */
+/* Constants only: they are in the program compressed (build/pack-tables.sh). */
+#include "text/webcharset_own.h"
 
 /* clang-format off */
-static const struct {
-    char name[14];
-    uint16_t high[96]; /* of 160 and up */
-} webcharsets[] = {
+const struct webcharset webcharsets[WEBCHARSETS] = {
     {"iso-8859-2",
      {
         160, 260, 728, 321, 164, 317, 346, 167, 168, 352, 350, 356, 377, 173, 381, 379,
@@ -295,7 +283,7 @@ static const struct {
      }},
 };
 
-static const uint16_t webcharsets_low[][32] = {
+const uint16_t webcharsets_low[WEBCHARSETS - WEBCHARSETS_PLAIN][32] = {
     { /* windows-1250 */
         0x20AC, 129, 0x201A, 131, 0x201E, 0x2026, 0x2020, 0x2021, 136, 0x2030, 352,
         0x2039, 346, 356, 381, 377, 144, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
@@ -371,5 +359,3 @@ static const uint16_t webcharsets_low[][32] = {
     },
 };
 /* clang-format on */
-
-#endif
