@@ -59,15 +59,21 @@ void browse_address(struct buf *out, const char *given)
     buf_addf(out, "http://%s", given);
 }
 
-static int write_shot(const struct browse_options *o, const struct browser_seen *seen)
+static int write_file(const char *name, struct str bytes)
 {
-    FILE *f = fopen(o->shot, "w");
-    bool ok = f && fwrite(seen->shot.p, 1, seen->shot.n, f) == seen->shot.n;
+    FILE *f = fopen(name, "w");
+    bool ok = f && fwrite(bytes.p, 1, bytes.n, f) == bytes.n;
     if (f && fclose(f) != 0)
         ok = false;
     if (!ok)
-        called_say("cannot write %s: %s\n", o->shot, strerror(errno));
+        called_say("cannot write %s: %s\n", name, strerror(errno));
     return ok ? 0 : BROWSE_OURS;
+}
+
+int browse_write_har(const struct browse_options *o, struct str har)
+{
+    return har.n ? write_file(o->har, har)
+                 : browse_fail("no requests were recorded: --har needs a Chromium");
 }
 
 static void print_json(const struct browse_options *o, struct browser_seen *seen)
@@ -91,6 +97,8 @@ static void print_json(const struct browse_options *o, struct browser_seen *seen
         json_put_str(j, "links", buf_str(&seen->links));
     if (o->shot)
         json_put_z(j, "screenshot", o->shot);
+    if (o->har)
+        json_put_z(j, "har", o->har);
     if (o->marks && seen->marks.n)
         json_put(j, "marks", json_parse(buf_str(&seen->marks), &e));
     if (o->console)
@@ -152,11 +160,17 @@ int browse_show(const struct browse_options *o, struct browser_seen *seen)
 {
     int status = seen->error.n ? BROWSE_FAILED : 0;
     bool shot = o->shot && (seen->shot.n || !seen->error.n);
+    if (o->shown) {
+        buf_adds(&o->shown->url, buf_str(&seen->url));
+        buf_adds(&o->shown->title, buf_str(&seen->title));
+        buf_adds(&o->shown->error, buf_str(&seen->error));
+        o->shown->status = seen->status;
+    }
     if (o->json)
         print_json(o, seen);
     else
         print_text(o, seen);
-    return shot && write_shot(o, seen) != 0 ? BROWSE_OURS : status;
+    return shot && write_file(o->shot, buf_str(&seen->shot)) != 0 ? BROWSE_OURS : status;
 }
 
 struct browser_look browse_look(const struct browse_options *o)
@@ -172,6 +186,15 @@ struct browser_look browse_look(const struct browse_options *o)
                                  .page = o->page};
 }
 
+static int put_har(const struct browse_options *o, struct browser *b)
+{
+    struct buf har = BUF_INIT(BROWSER_HAR_MAX);
+    int r = browser_har_end(b, &har) < 0 ? browse_fail("the archive is too long")
+                                         : browse_write_har(o, buf_str(&har));
+    buf_release(&har);
+    return r;
+}
+
 static int visit(const struct browse_options *o, struct browser *b)
 {
     struct browser_look look = browse_look(o);
@@ -179,6 +202,8 @@ static int visit(const struct browse_options *o, struct browser *b)
     struct err e = ERR_INIT;
     struct buf go = BUF_INIT(1 << 20), address = BUF_INIT(1 << 19);
     browser_read_documents(b, true);
+    if (o->har)
+        browser_har_begin(b);
     browse_address(&address, o->url);
     buf_addz(&go, "goto(");
     browse_repr_text(&go, buf_str(&address));
@@ -193,12 +218,15 @@ static int visit(const struct browse_options *o, struct browser *b)
         r = browser_act(b, buf_str(&o->actions));
     }
     browser_finish_downloads(b, BROWSER_STALLED_MS);
+    int archived = o->har ? put_har(o, b) : 0;
     if (browser_see(b, &look, &seen, &e) < 0) {
         browser_seen_release(&seen);
+        buf_addz(&o->shown->error, e.text);
         return browse_fail(e.text);
     }
     int status = browse_show(o, &seen);
     browser_seen_release(&seen);
+    status = status == 0 ? archived : status;
     return r < 0 && status == 0 ? BROWSE_FAILED : status;
 }
 
@@ -305,6 +333,9 @@ static int parse(int argc, char **argv, struct browse_options *o)
         } else if (is(argv[i], "--screenshot")) {
             if (!(v = o->shot = value(argc, argv, &i, "--screenshot")))
                 return BROWSE_OURS;
+        } else if (is(argv[i], "--har")) {
+            if (!(v = o->har = value(argc, argv, &i, "--har")))
+                return BROWSE_OURS;
         } else if (is(argv[i], "--cdp")) {
             if (!(v = o->cdp = value(argc, argv, &i, "--cdp")))
                 return BROWSE_OURS;
@@ -351,11 +382,48 @@ static int make_folder(const char *dir, char full[PATH_MAX])
     return (mkdir(dir, 0777) < 0 && errno != EEXIST) || !realpath(dir, full) ? -1 : 0;
 }
 
-static int browse_main(int argc, char **argv)
+/* A browser for this call alone. */
+static int visit_once(struct browse_options *o)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct browse_options o = {.page_size = BROWSE_PAGE, .page = 1};
+    struct browse_log log;
+    struct browse_shown shown = {
+        .url = BUF_INIT(1 << 20), .title = BUF_INIT(1 << 16), .error = BUF_INIT(1 << 16)};
+    struct halt stop = {.fds = {sig_open(signals, 3), -1}};
+    struct browser_opts opts = {.stop = &stop,
+                                .downloads = o->downloads,
+                                .address = o->cdp,
+                                .console = o->console};
     struct err e = ERR_INIT;
+    const char *which = getenv("OD_BROWSER");
+    bool by_text = o->text || (which && strcmp(which, "text") == 0);
+    int status;
+    signal(SIGPIPE, SIG_IGN);
+    o->shown = &shown;
+    browse_log_begin(&log, o);
+    struct browser *b = by_text ? NULL : browser_open(&opts, &e);
+    if (b)
+        status = visit(o, b);
+    else if (by_text)
+        status = browse_by_text(o, "pictures need a Chromium, but of a page that is "
+                                   "a picture");
+    else if (e.code == ERR_NOTFOUND)
+        status = browse_by_text(o, e.text);
+    else
+        status = browse_fail(e.text);
+    if (!b && !by_text && e.code != ERR_NOTFOUND)
+        buf_addz(&shown.error, e.text);
+    browser_close(b);
+    browse_log_end(&log, o, &shown);
+    buf_release(&shown.url);
+    buf_release(&shown.title);
+    buf_release(&shown.error);
+    return status;
+}
+
+static int browse_main(int argc, char **argv)
+{
+    struct browse_options o = {.page_size = BROWSE_PAGE, .page = 1};
     char folder[PATH_MAX];
     buf_init(&o.actions, 1 << 20);
     int status = parse(argc, argv, &o);
@@ -368,29 +436,8 @@ static int browse_main(int argc, char **argv)
     }
     if (status == 0 && !remote && o.downloads)
         o.downloads = folder;
-    if (status == 0 && (o.session || o.list || o.close)) {
-        status = browse_in_session(&o);
-    } else if (status == 0) {
-        signal(SIGPIPE, SIG_IGN);
-        struct halt stop = {.fds = {sig_open(signals, 3), -1}};
-        struct browser_opts opts = {.stop = &stop,
-                                    .downloads = o.downloads,
-                                    .address = o.cdp,
-                                    .console = o.console};
-        const char *which = getenv("OD_BROWSER");
-        bool by_text = o.text || (which && strcmp(which, "text") == 0);
-        struct browser *b = by_text ? NULL : browser_open(&opts, &e);
-        if (b)
-            status = visit(&o, b);
-        else if (by_text)
-            status = browse_by_text(&o, "pictures need a Chromium, but of a page that is "
-                                        "a picture");
-        else if (e.code == ERR_NOTFOUND)
-            status = browse_by_text(&o, e.text);
-        else
-            status = browse_fail(e.text);
-        browser_close(b);
-    }
+    if (status == 0)
+        status = o.session || o.list || o.close ? browse_in_session(&o) : visit_once(&o);
     buf_release(&o.actions);
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "browser/driver/browser.h"
+#include "ipc/client.h"
 #include "net/sockpath.h"
 
 #include <stdbool.h>
@@ -13,9 +14,16 @@
 enum { BROWSE_FAILED = 1, BROWSE_OURS = 125 }; /* exit statuses */
 enum { BROWSE_PAGE = 100000 };                 /* bytes of a page's part */
 
+/* What was shown last, for the log. */
+struct browse_shown {
+    struct buf url, title, error;
+    int status;
+};
+
 struct browse_options {
     struct buf actions;
-    const char *url, *shot, *downloads, *cdp, *deny;
+    struct browse_shown *shown; /* filled in by browse_show; NULL: not needed */
+    const char *url, *shot, *downloads, *cdp, *deny, *har;
     bool tree, full_tree, json, links, text;
     bool whole, marks, console; /* --full-page … */
     size_t page_size;
@@ -33,8 +41,26 @@ int browse_fail(const char *text);
 void browse_address(struct buf *out, const char *given);
 /* Returns what the options ask to see. */
 struct browser_look browse_look(const struct browse_options *o);
+/* Writes an archive to o->har. Returns 0, or the exit status after an error message. */
+int browse_write_har(const struct browse_options *o, struct str har);
 /* Prints the result, and writes the picture. Returns the exit status. */
 int browse_show(const struct browse_options *o, struct browser_seen *seen);
+/* ---- browse_log.c ---- */
+
+struct browse_log {
+    struct client client;
+    char id[33]; /* of the visit */
+    bool on;     /* a server knows of it */
+};
+
+/* Tells the server of this machine, if one runs, that the visit begins. */
+void browse_log_begin(struct browse_log *l, const struct browse_options *o);
+/* Tells it the result, and releases l. */
+void browse_log_end(struct browse_log *l, const struct browse_options *o,
+                    const struct browse_shown *shown);
+
+/* ---- browse_session.c and browse_text.c ---- */
+
 /* Makes the calls that a server answers. Returns the exit status. */
 int browse_in_session(const struct browse_options *o);
 /*

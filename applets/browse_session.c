@@ -118,6 +118,10 @@ static struct json *what_of(const struct browse_options *o)
     json_put_bool(look, "marks", want.marks);
     json_put_bool(look, "console", o->console);
     json_put_bool(look, "documents", true);
+    if (o->har)
+        json_put_bool(look, "har", true);
+    if (o->downloads)
+        json_put_z(what, "downloads", o->downloads);
     json_put_z(look, "format", want.format);
     json_put_int(look, "page_size", (int64_t)want.page_size);
     json_put_int(look, "page", want.page);
@@ -154,6 +158,18 @@ static void put_marks(struct buf *b, const struct json *j)
         json_print(b, marks);
 }
 
+static int write_har(const struct browse_options *o, const struct json *j)
+{
+    struct buf har = BUF_INIT(BROWSER_HAR_MAX);
+    int r = 0;
+    if (json_has(j, "har") && json_print(&har, json_get(j, "har")) < 0)
+        r = browse_fail("the archive is too long");
+    else
+        r = browse_write_har(o, buf_str(&har));
+    buf_release(&har);
+    return r;
+}
+
 static int show(const struct browse_options *o, const struct json *j)
 {
     struct browser_seen seen = {.active = (int)json_int(j, "active", -1),
@@ -179,7 +195,8 @@ static int show(const struct browse_options *o, const struct json *j)
     else
         status = browse_show(o, &seen);
     browser_seen_release(&seen);
-    return status;
+    int archived = o->har ? write_har(o, j) : 0;
+    return status == 0 ? archived : status;
 }
 
 static int call(const struct browse_options *o, struct client *client)

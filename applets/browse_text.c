@@ -57,6 +57,8 @@ int browse_by_text(const struct browse_options *o, const char *missing)
     see(o, &r, &seen);
     int status = rc == 0 && o->shot && !seen.shot.n ? browse_fail(missing)
                                                     : browse_show(o, &seen);
+    if (status == 0 && o->har)
+        status = browse_write_har(o, STR(""));
     browser_seen_release(&seen);
     webreader_close(&r);
     return fflush(stdout) != 0 ? BROWSE_OURS : status;

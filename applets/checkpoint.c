@@ -10,8 +10,7 @@
 #include "checkpoint.txt.gz.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint_send.h"
-#include "ipc/call.h"
-#include "ipc/frame.h"
+#include "submit.h"
 #include "where.h"
 
 #include <errno.h>
@@ -258,30 +257,12 @@ static struct json *by_server(struct checkpoint_options *o, const char *verb,
                               struct err *e)
 {
     struct client client;
-    struct call call;
-    struct json *out = NULL;
     if (client_open(&client, o->server, true, e) < 0)
         return NULL;
     if (!client_is_remote(&client) && !json_has(o->args, "dir") &&
         strcmp(verb, "checkpoint_drop") != 0 && strcmp(verb, "checkpoints") != 0)
         json_put_z(o->args, "from_dir", o->cwd);
-    struct json *q = json_object();
-    json_put_int(q, "v", FRAME_VERSION);
-    json_put_z(q, "do", "checkpoint");
-    json_put_z(q, "as", called("checkpoint").z);
-    json_put_z(q, "verb", verb);
-    json_put(q, "args", json_copy(o->args));
-    call_init(&call, &client, q, NULL);
-    call.input = call.signals = -1;
-    struct json *r = call_run(&call, e);
-    if (r && json_bool(r, "ok", false))
-        out = json_take(r, "result");
-    else if (r)
-        err_set(e, err_from_name(json_str(json_get(r, "error"), "code", "").p), "%s",
-                json_str(json_get(r, "error"), "text", "the server gave no reason").p);
-    call_release(&call);
-    json_free(r);
-    json_free(q);
+    struct json *out = submit(&client, called("checkpoint").z, verb, o->args, e);
     client_close(&client);
     return out;
 }

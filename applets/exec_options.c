@@ -179,7 +179,7 @@ static int check_options(struct exec_options *o, struct err *e)
     else if (o->file && o->word_count)
         wrong = "a command cannot be given twice, by -f and as words";
     else if (!o->verbs && !o->file && !o->word_count)
-        wrong = "no command was given";
+        wrong = "no command was given; -f - takes it from standard input";
     else if (o->session && o->process)
         wrong = "-s and -p cannot both be given";
     else if (o->own && (o->session || o->verbs))

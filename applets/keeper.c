@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `od-keeper OPTIONS LOCK READY SELF COMMAND FENCE [SOCKET NAME]...`: what `od serve`
- * becomes (see serve.c and keeper/keeper.h). All but the names are descriptors: the
- * options, the lock of the state directory, the one for "ready" or -1, our own file,
- * which could not be found again in an image without /proc, the program to run too
- * (keeper/minder.h's body of a spawn) or -1, the ruleset of programs (fence/fence.h) or
- * -1, and the listening sockets.
+ * `od-keeper OPTIONS LOCK READY SELF COMMAND FENCE REACH [SOCKET NAME]...`: what
+ * `od serve` becomes (see serve.c and keeper/keeper.h). All but the names are
+ * descriptors: the options, the lock of the state directory, the one for "ready" or -1,
+ * our own file, which could not be found again in an image without /proc, the program to
+ * run too (keeper/minder.h's body of a spawn) or -1, the ruleset of programs
+ * (fence/fence.h) or -1, the rules of their network (reach/supervisor.h) or -1, and the
+ * listening sockets.
  */
 #include "applet.h"
 #include "base/json.h"
@@ -76,7 +77,7 @@ static int read_command(int fd, struct keeper_command *out)
 
 static int keeper_main(int argc, char **argv)
 {
-    enum { OPTIONS = 1, LOCK, READY, SELF, COMMAND, FENCE, LISTENERS };
+    enum { OPTIONS = 1, LOCK, READY, SELF, COMMAND, FENCE, REACH, LISTENERS };
     struct buf options = BUF_INIT(LIMIT_SPAWN_MAX), format = BUF_INIT(256);
     struct keeper_command command = {0};
     struct err e = ERR_INIT;
@@ -114,6 +115,7 @@ static int keeper_main(int argc, char **argv)
                               .path = xstrndup(path.p, path.n),
                               .format = buf_z(&format),
                               .fence = given_fd(argv[FENCE]),
+                              .reach = given_fd(argv[REACH]),
                               .command = run >= 0 ? &command : NULL,
                               .worker = worker,
                               .worker_env = environ,

@@ -24,6 +24,7 @@
 #include "net/tls.h"
 #include "os/null.h"
 #include "os/self.h"
+#include "secret/values.h"
 #include "serve.h"
 #include "serve.txt.gz.h"
 #include "setup/cachedir.h"
@@ -66,6 +67,8 @@ struct serve {
     struct serve_listener listeners[SOCKETS_MAX]; /* the first is od exec's */
     int nlisteners;
     struct fence_made fence;
+    int reach;     /* rules of the network, for the keeper; -1: none */
+    int parent;    /* that waits for this daemon to listen, by a byte; -1: none */
     char once[65]; /* of the link to the live page; "": there is none */
 };
 
@@ -99,8 +102,10 @@ static bool is_secret(const char *entry)
 {
     static const char *const names[] = {"SESSION_API_KEY=", "OH_SESSION_API_KEYS",
                                         "OH_SECRET_KEY=", "OD_"};
-    if (strncmp(entry, "OD_BROWSE", 9) == 0)
-        return false; /* the choice of a browser, and its access to the web */
+    /* The choice of a browser, and its access to the web. */
+    if (strncmp(entry, "OD_BROWSE", 9) == 0 ||
+        strncmp(entry, "OD_FENCE_AUTHORITY=", 19) == 0)
+        return false;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(entry, names[i], strlen(names[i])) == 0)
             return true;
@@ -231,13 +236,27 @@ static int command_file(const struct serve *s)
 
 /* ---- going to the background ---- */
 
-static int become_daemon(struct err *e)
+/*
+ * Goes on in a child. This process ends when the child listens, or with the status of an
+ * error when it has failed, and has said why.
+ */
+static int become_daemon(struct serve *s, struct err *e)
 {
-    pid_t pid = fork();
+    int p[2];
+    char one;
+    ssize_t n;
+    pid_t pid = pipe2(p, O_CLOEXEC) < 0 ? -1 : fork();
     if (pid < 0)
         return err_sys(e, errno, "cannot start in the background");
-    if (pid > 0)
-        _exit(0);
+    if (pid > 0) {
+        close(p[1]);
+        do
+            n = read(p[0], &one, 1);
+        while (n < 0 && errno == EINTR);
+        _exit(n == 1 ? 0 : STATUS_OURS);
+    }
+    close(p[0]);
+    s->parent = p[1];
     setsid();
     return 0;
 }
@@ -608,6 +627,57 @@ static const char *hand_down(int fd, char space[16])
     return space;
 }
 
+/* Writes what the supervisor of the network needs (reach/supervisor.h), into o too. */
+static int make_reach(struct serve *s, const struct json *fence, struct json *o,
+                      struct err *e)
+{
+    struct buf text = BUF_INIT(LIMIT_SPAWN_MAX);
+    struct json *own = json_array();
+    struct addr at;
+    if (s->o.command) {
+        json_free(own);
+        return err_set(
+            e, ERR_UNSUPPORTED,
+            "cannot enforce reach, listen and secret for %s, which runs beside "
+            "the server: start it with od exec, or without these rules",
+            s->o.command[0]);
+    }
+    json_put(o, "rules", json_copy(json_get(fence, "rules")));
+    for (int i = 0; i < s->nlisteners; i++) {
+        if (addr_of(s->listeners[i].fd, &at) == 0 && addr_port(&at) > 0)
+            json_push_int(own, addr_port(&at));
+    }
+    json_put(o, "own", own);
+    json_put_bool(o, "learn", json_bool(fence, "learn", false));
+    json_print(&text, o);
+    s->reach = as_file(buf_str(&text));
+    if (text.p)
+        explicit_bzero(text.p, text.n); /* secrets may be in it */
+    buf_release(&text);
+    return s->reach < 0 ? err_sys(e, errno, "cannot keep the rules of the network") : 0;
+}
+
+/* Reads the secrets of the fence; state: the state directory, or "". */
+static int make_secrets(struct json *fence, const char *state, struct json *config,
+                        struct err *e)
+{
+    char folder[4096 + sizeof(FENCE_FOLDER)];
+    const struct json *x = json_first(json_get(fence, "rules"));
+    while (x && !str_eq(json_str(x, "do", ""), STR("secret")))
+        x = json_next(x);
+    if (!x)
+        return 0;
+    if (!state[0])
+        return err_set(e, ERR_UNSUPPORTED,
+                       "cannot enforce secret: programs find the certificate to trust in "
+                       "the state directory, and there is none; name one with "
+                       "--state-dir");
+    snprintf(folder, sizeof(folder), "%s/" FENCE_FOLDER, state);
+    if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+        return err_sys(e, errno, "cannot make the folder %s", folder);
+    return secret_values(json_get(fence, "rules"), folder, config, e);
+}
+
 /* Makes the fence, if there is to be one. The state directory exists. */
 static int make_fence(struct serve *s, struct err *e)
 {
@@ -620,7 +690,13 @@ static int make_fence(struct serve *s, struct err *e)
     if (!s->state.dir[0] || !realpath(s->state.dir, state))
         state[0] = 0;
     struct fence_own own = {.state_dir = state, .socket = s->socket, .self = self};
-    if (fence_make(fence, &own, &s->fence, e) < 0)
+    struct json *config = json_object();
+    int rc = make_secrets(fence, state, config, e);
+    rc = rc < 0 ? rc : fence_make(fence, &own, &s->fence, e);
+    if (rc == 0 && json_bool(fence, "net", false))
+        rc = make_reach(s, fence, config, e);
+    json_free(config);
+    if (rc < 0)
         return -1;
     for (x = json_first(json_get(fence, "notes")); x; x = json_next(x))
         log_warn("fence: %s", json_str_value(x, "").p);
@@ -638,14 +714,15 @@ static int become_keeper(struct serve *s, struct err *e)
     struct buf options = BUF_INIT(LIMIT_SPAWN_MAX);
     if (make_options(s, &options, e) < 0)
         return -1;
-    enum { GIVEN = 6 };
+    enum { GIVEN = 7 };
     int fd = as_file(buf_str(&options)), self = self_open();
     int command = s->o.command ? command_file(s) : -1;
     if (fd < 0 || self < 0 || (s->o.command && command < 0))
         return err_sys(e, errno, "cannot start the keeper");
     const char *argv[1 + GIVEN + 2 * SOCKETS_MAX + 1] = {"od-keeper"};
     char words[GIVEN + SOCKETS_MAX][16];
-    int given[GIVEN] = {fd, s->state.lock, s->o.ready, self, command, s->fence.programs},
+    int given[GIVEN] = {fd,      s->state.lock,     s->o.ready, self,
+                        command, s->fence.programs, s->reach},
         n = 1, w = 0;
     for (; w < GIVEN; w++)
         argv[n++] = hand_down(given[w], words[w]);
@@ -660,6 +737,8 @@ static int become_keeper(struct serve *s, struct err *e)
         redirect_log(s);
     else if (!s->o.command)
         say_how(s);
+    if (s->parent >= 0 && write(s->parent, "1", 1) < 0)
+        log_warn("who started this is gone");
     self_exec(self, (char *const *)(uintptr_t)argv, env);
     return err_sys(e, errno, "cannot start the keeper");
 }
@@ -702,7 +781,7 @@ static int serve_nothing(const struct serve_options *o)
 
 static int serve_main(int argc, char **argv)
 {
-    struct serve s = {.state.lock = -1, .fence = {-1, -1}};
+    struct serve s = {.state.lock = -1, .fence = {-1, -1}, .reach = -1, .parent = -1};
     struct err e = ERR_INIT;
     signal(SIGPIPE, SIG_IGN);
     null_fill(); /* our descriptors must not become the stdin of children */
@@ -723,7 +802,7 @@ static int serve_main(int argc, char **argv)
     if (enter_working_dir(&s, &e) < 0)
         return fail(&s, &e);
     /* The socket tells clients who listens: it must be the keeper-to-be. */
-    if (s.o.daemon && become_daemon(&e) < 0)
+    if (s.o.daemon && become_daemon(&s, &e) < 0)
         return fail(&s, &e);
     if (listen_all(&s, &e) == 0 &&
         serve_state_take(&s.state, s.o.name, s.socket, s.o.state_dir, &e) == 0) {

@@ -61,7 +61,8 @@ static const struct option_row rows[] = {
               "environment: a list with commas): 3000, 127.0.0.1:3000, [::1]:3000, "
               "unix:/path, @name. https://ADDRESS (or tls://) needs --tls-cert; "
               "http://ADDRESS is without TLS. NAME@ADDRESS serves the routes of the "
-              "front-end NAME alone (see --routes)"},
+              "front-end NAME alone: openhands, e2b, e2b-interpreter, opensandbox, "
+              "agent-sandbox, swerex, jupyter, devtools and others (see --routes)"},
     {.name = "idle-exit",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
@@ -85,7 +86,8 @@ static const struct option_row rows[] = {
      .about = "write the log as text or as lines of JSON: text or json"},
     {.name = "daemon",
      .type = OPTION_SWITCH,
-     .about = "run in the background, with a log in the state directory"},
+     .about = "run in the background, with a log in the state directory; this returns "
+              "when the server listens, or with 125 and the reason"},
     {.name = "stay",
      .type = OPTION_SWITCH,
      .about = "go on serving when COMMAND has ended"},

@@ -6,6 +6,7 @@
 #include "base/called.h"
 #include "base/json.h"
 #include "base/xalloc.h"
+#include "fence/rules.h"
 #include "ipc/call.h"
 #include "net/sockpath.h"
 #include "serve.h"
@@ -71,7 +72,8 @@ static void say_list(const char *label, const struct json *list, const char *mem
 /* fence: the section of fence/fence.h; NULL: there is none. */
 static void say_fence(const struct json *fence)
 {
-    static const char *const kinds[] = {"write", "read", "hide"};
+    static const char *const kinds[] = {"write", "read",   "hide",
+                                        "reach", "listen", "secret"};
     const struct json *x;
     if (!fence)
         return;
@@ -82,10 +84,18 @@ static void say_fence(const struct json *fence)
         for (x = json_first(json_get(fence, "rules")); x; x = json_next(x)) {
             if (!str_eq(json_str(x, "do", ""), str_of(kinds[i])))
                 continue;
-            printf("%s%s %s", first ? "; " : "", first ? kinds[i] : "",
-                   json_str(x, "path", "").p);
+            struct buf word = BUF_INIT(FENCE_PATH_MAX + 1);
+            fence_print_word(x, &word);
+            printf("%s%s %s", first ? "; " : "", first ? kinds[i] : "", buf_z(&word));
+            buf_release(&word);
             first = false;
         }
+    }
+    for (x = json_first(json_get(fence, "added")); x; x = json_next(x)) {
+        struct buf word = BUF_INIT(FENCE_PATH_MAX + 1);
+        fence_print_word(x, &word);
+        printf("; added: %s %s", json_str(x, "do", "").p, buf_z(&word));
+        buf_release(&word);
     }
     printf("\n");
     for (x = json_first(json_get(fence, "lacks")); x; x = json_next(x))

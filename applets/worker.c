@@ -131,6 +131,10 @@ static void name_earlier(struct worker *w)
 static void on_state(void *arg, struct str key, struct str value)
 {
     struct worker *w = arg;
+    if (w->engine.resumed) {
+        engine_late_state(&w->engine, key, value);
+        return;
+    }
     if (str_eq(key, STR("options"))) {
         struct err e = ERR_INIT;
         struct json *o = json_parse_kept(value, &e);

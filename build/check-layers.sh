@@ -23,7 +23,7 @@ awk '
         only["bearssl_hash.h"] = only["bearssl_block.h"]
         only["pcre2.h"] = "^core/text/pattern\\.c$"
         only["zlib.h"] = "^core/(archive/zip[a-z_]*|net/authorities)\\.c$"
-        tls = "^core/(base/(hash|cipher)|net/(tls[a-z_]*|trust))\\.[ch]$"
+        tls = "^core/(base/(hash|cipher)|net/(tls[a-z_]*|trust|issuer))\\.[ch]$"
         made["licences.h"] = 1
     }
     FILENAME == "build/rooms" {

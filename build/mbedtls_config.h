@@ -19,7 +19,6 @@
 #define MBEDTLS_PLATFORM_C
 #define MBEDTLS_PLATFORM_MEMORY
 #define MBEDTLS_FS_IO
-#define MBEDTLS_ERROR_C
 #define MBEDTLS_VERSION_C
 
 /* Randomness: getrandom(2), through a DRBG. */
@@ -69,7 +68,6 @@
 #define MBEDTLS_RSA_C
 #define MBEDTLS_PKCS1_V15
 #define MBEDTLS_PKCS1_V21
-#define MBEDTLS_GENPRIME
 #define MBEDTLS_PK_C
 #define MBEDTLS_PK_PARSE_C
 #define MBEDTLS_PK_WRITE_C

@@ -75,9 +75,13 @@ test?  podman                 podman        podman         podman      podman   
 test?  runc                   runc          runc           runc        runc       runc
 test?  skopeo                 skopeo        skopeo         skopeo      skopeo     skopeo
 test?  umoci                  umoci         umoci          umoci       -          umoci
+test?  keytool                default-jdk-headless java-latest-openjdk-devel openjdk17 jdk-openjdk java-17-openjdk-devel
 test?  chromium-headless-shell chromium-headless-shell chromium-headless chromium chromium chromium
 test?  npm                    npm           npm            npm         npm        npm
 test?  @playwright-core       npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1
+test?  @puppeteer-core        npm:puppeteer-core@25.16.0 npm:puppeteer-core@25.16.0 npm:puppeteer-core@25.16.0 npm:puppeteer-core@25.16.0 npm:puppeteer-core@25.16.0
+test?  @playwright-mcp        npm:@playwright/mcp@0.0.83 npm:@playwright/mcp@0.0.83 npm:@playwright/mcp@0.0.83 npm:@playwright/mcp@0.0.83 npm:@playwright/mcp@0.0.83
+test?  @chrome-devtools-mcp npm:chrome-devtools-mcp@1.11.0 npm:chrome-devtools-mcp@1.11.0 npm:chrome-devtools-mcp@1.11.0 npm:chrome-devtools-mcp@1.11.0 npm:chrome-devtools-mcp@1.11.0
 test?  @axe-core npm:axe-core@4.14.1 npm:axe-core@4.14.1 npm:axe-core@4.14.1 npm:axe-core@4.14.1 npm:axe-core@4.14.1
 test?  @openapi-schema-validator npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0
 test?  mypy                   mypy          python3-mypy   py3-mypy    mypy       python3-mypy
@@ -89,7 +93,7 @@ test?  eslint                 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.3
 test?  @typescript-eslint npm:typescript-eslint@8.46.0 npm:typescript-eslint@8.46.0 npm:typescript-eslint@8.46.0 npm:typescript-eslint@8.46.0 npm:typescript-eslint@8.46.0
 test?  shellcheck             shellcheck    ShellCheck     shellcheck  shellcheck ShellCheck
 test?  buildah                buildah       buildah        buildah     buildah    buildah
-test?  @jupyter_server        python3-jupyter-server - - - -
+test?  @jupyter_server        python3-jupyter-server,python3-ipykernel - - - -
 kernels? @ipykernel            python3-ipykernel python3-ipykernel py3-ipykernel python-ipykernel python3-ipykernel
 kernels? @matplotlib           python3-matplotlib python3-matplotlib py3-matplotlib python-matplotlib python3-matplotlib
 kernels? @pandas              python3-pandas python3-pandas py3-pandas python-pandas python3-pandas
@@ -155,7 +159,9 @@ int main(void) { return 0; }' ;;
         NODE_PATH=$(npm root -g 2>/dev/null) node -e "require('${1#@}')" 2>/dev/null ;;
     @openapi-schema-validator) command -v npm >/dev/null 2>&1 &&
         [ -e "$(npm root -g 2>/dev/null)/@seriousme/${1#@}/index.js" ] ;;
-    @axe-core | @openapi-fetch | @typescript-eslint) command -v npm >/dev/null 2>&1 &&
+    @playwright-mcp) command -v npm >/dev/null 2>&1 &&
+        [ -e "$(npm root -g 2>/dev/null)/@playwright/mcp/cli.js" ] ;;
+    @axe-core | @chrome-devtools-mcp | @openapi-fetch | @puppeteer-core | @typescript-eslint) command -v npm >/dev/null 2>&1 &&
         [ -e "$(npm root -g 2>/dev/null)/${1#@}" ] ;;
     @go) command -v go >/dev/null 2>&1 || [ -x /usr/lib/go-1.19/bin/go ] ;;
     host-local) [ -x /usr/lib/cni/host-local ] || [ -x /usr/libexec/cni/host-local ] ||

@@ -34,6 +34,7 @@ enum {
     ROUTE_SIGNED = 32, /* a signed address */
     ROUTE_SETUP = 64,  /* the secret, or the body's token, of a first call */
     ROUTE_LOCAL = 128, /* a program of the sandbox's user, by the kernel */
+    ROUTE_QUERY = 512, /* the key may be in the query: clients that take only a URL */
     ROUTE_BROWSERS = 256 /* browsers may ask also where there is no key; being without a
                             key gives no right there */
 };

@@ -13,6 +13,7 @@
 static const struct proof native_proofs[] = {
     {.place = PROOF_FIELD, .name = "X-Session-API-Key"},
     {.place = PROOF_BEARER, .name = "Authorization"},
+    {.place = PROOF_QUERY, .name = "api_key", .on = ROUTE_QUERY},
     {.place = PROOF_FIELD,
      .name = "X-OD-Page",
      .kind = PROOF_TOKEN,

@@ -117,10 +117,12 @@ static void on_end(struct task *t)
     outside_end_now(container_of(t, struct outside, end));
 }
 
+/* Returns NULL if it ends already: two connections may have named it. */
 static struct outside *ending(struct action *a)
 {
     struct outside *x = a->own;
-    BUG_ON(x->ending);
+    if (x->ending)
+        return NULL;
     x->ending = true;
     timer_stop(&x->back);
     task_defer(a->all->en->loop, &x->end);
@@ -132,11 +134,20 @@ void outside_end(struct action *a, struct str text, struct json *take)
     struct outside *x = ending(a);
     ASSERT(take != a->message && take != a->args);
     ASSERT(!take || json_is_object(take));
+    if (!x) {
+        json_free(take);
+        return;
+    }
     buf_adds(&x->text, text);
     x->extras = take;
 }
 
-void outside_fail(struct action *a, const struct err *e) { ending(a)->e = *e; }
+void outside_fail(struct action *a, const struct err *e)
+{
+    struct outside *x = ending(a);
+    if (x)
+        x->e = *e;
+}
 
 /* ---- into the log ---- */
 

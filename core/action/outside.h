@@ -57,7 +57,7 @@ void outside_on_cancel(struct action *a, outside_stop *stop, void *owner);
 struct action *outside_find(const struct actions *all, const char *key);
 /*
  * Ends the action. take, an object or NULL, becomes the extras. The observation is
- * written by a task, after the answers of this turn are sent.
+ * written by a task, after the answers of this turn are sent. The first end counts.
  */
 void outside_end(struct action *a, struct str text, struct json *take);
 void outside_fail(struct action *a, const struct err *e);

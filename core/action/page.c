@@ -23,7 +23,7 @@
 enum { TIME_MS = 120000, PORTS_SHOWN = 6 };
 
 static const char acts[] = "click hover fill select press scroll upload back forward "
-                           "reload wait";
+                           "reload wait new_tab switch_tab close_tab";
 
 static const struct param_list takes = {
     .about = "Opens a page in the browser of the session, observes it, or acts on it",
@@ -35,10 +35,10 @@ static const struct param_list takes = {
                       "open"},
             {.name = "view",
              .type = PARAM_STRING,
-             .choices = "outline text image",
+             .choices = "outline text image tabs",
              .dflt = "\"outline\"",
-             .about = "What to observe: the outline with refs, the text, or a picture "
-                      "with the refs marked"},
+             .about = "What to observe: the outline with refs, the text, a picture "
+                      "with the refs marked, or the list of tabs"},
             {.name = "find",
              .type = PARAM_STRING,
              .about = "A text: observe only what is around it"},
@@ -65,8 +65,9 @@ static const struct param_list takes = {
              .about = "The element, such as e12, or its visible text"},
             {.name = "text",
              .type = PARAM_STRING,
-             .about = "The text to fill, the option, the keys, up or down, the file, or "
-                      "the text to wait for"},
+             .about = "The text to fill, the option, the keys, up or down, the file, the "
+                      "text to wait for, the address to open in a new tab, or the "
+                      "number of a tab"},
             {.name = "submit",
              .type = PARAM_BOOL,
              .dflt = "false",
@@ -108,6 +109,10 @@ static const struct member page_members[] = {
     {.name = "refs", .type = MEMBER_INT, .about = "Elements that have a ref"},
     {.name = "notes", .type = MEMBER_STRINGS, .about = "What happened meanwhile"},
     OPTIONAL(MEMBER_INT, "tabs", "How many tabs are open"),
+    OPTIONAL(MEMBER_INT, "tab", "The number of the one that is shown, from 1"),
+    OPTIONAL(MEMBER_INT, "opened_from",
+             "The act opened the tab that is shown: the number of the previous one"),
+    OPTIONAL(MEMBER_BOOL, "tab_closed", "The act closed the tab; another one is shown"),
     OPTIONAL(MEMBER_STRING, "console", "The first error in the page's console"),
     OPTIONAL(MEMBER_INT, "console_errors", "How many errors it has"),
     {.name = "dialog",
@@ -118,7 +123,7 @@ static const struct member page_members[] = {
     {.name = "view",
      .type = MEMBER_STRING,
      .optional = true,
-     .choices = "outline text",
+     .choices = "outline text tabs",
      .about = "What content is"},
     OPTIONAL(MEMBER_INT, "part", "Which part of a long page content is"),
     OPTIONAL(MEMBER_INT, "parts", "How many parts there are"),
@@ -163,10 +168,11 @@ static struct json *what_of(const struct action *a, const char *cwd)
     struct str url = json_str(a->args, "url", ""), text = json_str(a->args, "text", "");
     for (size_t i = 0; strings[i]; i++)
         copy(page, a->args, strings[i]);
-    if (url.n) {
+    bool opens = str_eq(json_str(a->args, "act", ""), STR("new_tab")) && text.n;
+    if (url.n || opens) {
         struct buf address = BUF_INIT(ACTION_BYTES_MAX + 8192);
-        browsing_address(&address, str_of(cwd), url);
-        json_put_str(page, "url", buf_str(&address));
+        browsing_address(&address, str_of(cwd), opens ? text : url);
+        json_put_str(page, opens ? "text" : "url", buf_str(&address));
         buf_release(&address);
     }
     if (str_eq(json_str(a->args, "act", ""), STR("upload")) && text.n &&
@@ -175,7 +181,7 @@ static struct json *what_of(const struct action *a, const char *cwd)
         buf_addf(&path, "%s/%.*s", cwd, STR_ARG(text));
         json_put_str(page, "text", buf_str(&path));
         buf_release(&path);
-    } else if (json_has(a->args, "text")) {
+    } else if (json_has(a->args, "text") && !opens) {
         json_put_str(page, "text", text);
     }
     json_put_int(page, "part", json_int(a->args, "part", 1));
@@ -304,8 +310,8 @@ static void start(struct action *a)
                                   .cwd = str_of(place.cwd),
                                   .user = sandbox_user(en->sandbox)};
         struct json *what = what_of(a, place.cwd);
-        struct browsing_ask q = {.id = a->key, .what = what, .timeout_ms = time_of(a),
-                                .waits = on_waits};
+        struct browsing_ask q = {
+            .id = a->key, .what = what, .timeout_ms = time_of(a), .waits = on_waits};
         struct browsing *b = browsing_open(en, str_of(a->session), &o, &e);
         call = b ? browsing_ask(b, &q, on_seen, a, &e) : NULL;
         json_free(what);

@@ -166,6 +166,8 @@ uint64_t until_observe(struct action *a, const struct op_result *r, struct json 
         put_waiting(a, r, &top);
         json_put_z(j, "why", whys[r->why]);
     }
+    if (r->refused)
+        json_put(j, "refused", json_copy(r->refused));
     json_print(&extras, j);
     struct action_result result = {.text = buf_str(&text),
                                    .extras = buf_str(&extras),

@@ -47,6 +47,10 @@ enum { UNTIL_QUIET_MAX_S = 86400 };
         .name = "why", .type = MEMBER_STRING, .optional = true, \
         .choices = "timeout quiet input detached cancelled", \
         .about = "Why it was observed while it goes on" \
+    }, \
+    { \
+        .name = "refused", .type = MEMBER_STRINGS, .optional = true, \
+        .about = "What the fence refused its programs on the network, as sentences" \
     }
 
 /* ---- until.c ---- */

@@ -94,6 +94,21 @@ static void on_limit(struct timer *t)
     save(b);
 }
 
+/* The time of a call whose caller does not know that a person drives. */
+static void on_driven(struct timer *t)
+{
+    struct browsing_call *c = container_of(t, struct browsing_call, call.limit);
+    struct companion *host = &c->b->host;
+    const char *driver = screen_driver(host->en, str_of(host->name));
+    struct err e = ERR_INIT;
+    err_set(
+        &e, ERR_TIMEOUT,
+        "the call was not begun within %g s: %s drives the browser %s; it is free when "
+        "that person gives it back",
+        (double)c->call.timeout_ms / 1000, driver ? driver : "a person", host->name);
+    call_over(c, NULL, &e);
+}
+
 void browsing_limit(struct browsing_call *c, int64_t left_ms)
 {
     left_ms += BROWSING_GRACE_MS;
@@ -171,7 +186,7 @@ static void on_line(void *arg, struct str line, uint64_t end)
 static enum line_fate on_head(void *arg, struct str head)
 {
     return is_answer(arg, head) || str_starts(head, STR("{\"dir\":")) ? LINE_WHOLE
-                                                                     : LINE_PASSED_OVER;
+                                                                      : LINE_PASSED_OVER;
 }
 
 static void on_read(void *arg)
@@ -217,6 +232,7 @@ static int start_host(struct browsing *b, struct err *e)
     for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++)
         json_put_str(s.take_options, given[i], json_str(b->opts, given[i], ""));
     json_put_z(s.take_options, "sweep", b->dir);
+    json_put_z(s.take_options, "name", b->host.name);
     return companion_start(&b->host, &s, e);
 }
 
@@ -237,7 +253,7 @@ static void on_turn(struct companion *host)
     struct browsing *b = browsing_of(host);
     struct browsing_call *c = call_of(companion_first(host));
     struct err e = ERR_INIT;
-    if (!c)
+    if (!c && list_empty(&b->links))
         browsing_idle(b, LIMIT_BROWSER_IDLE_MS);
     if (!c || c->call.step != CALL_WAITING)
         return;
@@ -245,6 +261,8 @@ static void on_turn(struct companion *host)
     if (driver) { /* when the lease ends, turns are given again */
         if (!c->told && c->waits)
             c->waits(c->owner, driver);
+        else if (!c->told)
+            timer_begin(host->en->loop, &c->call.limit, c->call.timeout_ms, on_driven);
         c->told = true;
         return;
     }
@@ -284,6 +302,7 @@ struct browsing *browsing_make(struct engine *en, struct str name)
     struct browsing *b = xnew(struct browsing);
     companion_init(&b->host, en, &browsing_kind, name);
     b->opts = json_object();
+    list_init(&b->links);
     b->used_ms = clock_wall_ms();
     map_put(&en->browsers, name, b);
     return b;
@@ -331,9 +350,10 @@ const char *browsing_differs(const struct browsing *b, const struct browsing_opt
     if (o->mode.n && !str_eq(o->mode, json_str(b->opts, "mode", "")) &&
         !(b->mode && str_eq(o->mode, str_of(b->mode))))
         return "text";
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        if (all[i].wanted.n &&
-            !str_eq(all[i].wanted, json_str(b->opts, all[i].name, "")))
+    /* A Chromium takes another folder with a call. */
+    for (size_t i = b->mode && strcmp(b->mode, "chromium") == 0;
+         i < sizeof(all) / sizeof(all[0]); i++) {
+        if (all[i].wanted.n && !str_eq(all[i].wanted, json_str(b->opts, all[i].name, "")))
             return all[i].name;
     }
     return NULL;
@@ -354,6 +374,7 @@ void browsing_close(struct browsing *b)
     struct engine *en = b->host.en;
     err_set(&b->host.why, ERR_CANCELLED, "the browser %s was closed", b->host.name);
     companion_close(&b->host);
+    devtools_leave_all(b);
     timer_stop(&b->idle);
     map_del(&en->browsers, str_of(b->host.name));
     loop_bury(en->loop, b, bury_browsing);
@@ -362,7 +383,7 @@ void browsing_close(struct browsing *b)
 static void on_idle(struct timer *t)
 {
     struct browsing *b = container_of(t, struct browsing, idle);
-    if (screen_driver(b->host.en, str_of(b->host.name))) {
+    if (screen_driver(b->host.en, str_of(b->host.name)) || !list_empty(&b->links)) {
         browsing_idle(b, LIMIT_BROWSER_IDLE_MS);
         return;
     }

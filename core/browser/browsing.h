@@ -46,7 +46,7 @@ struct browsing_ask {
     const struct json *what; /* borrowed: a request's members without id */
     int64_t timeout_ms;      /* 0: BROWSING_TIME_MS */
     /* Called at most once: the call cannot begin until this person gives the browser
-     * back (screen.h). May be NULL. */
+     * back (screen.h). NULL: it ends with TIMEOUT if that takes longer than its time. */
     void (*waits)(void *owner, const char *driver);
 };
 
@@ -60,7 +60,8 @@ struct browsing *browsing_open(struct engine *en, struct str name,
                                const struct browsing_opts *o, struct err *e);
 /*
  * Returns the name of an option (mode, downloads or cdp) that is set in o and differs
- * from the one that b was opened with; NULL if there is none.
+ * from the one that b was opened with; NULL if there is none. A Chromium takes other
+ * downloads by a member of the call (browser/host/host.h).
  */
 const char *browsing_differs(const struct browsing *b, const struct browsing_opts *o);
 /* Resumes a browser from its state at the keeper; processes have resumed before. */

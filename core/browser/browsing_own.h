@@ -38,7 +38,8 @@ struct browsing {
     char *url, *title, *mode; /* owned: of the last answer */
     bool answered;            /* the state has changed since it was stored */
     struct timer idle;
-    int64_t used_ms; /* wall clock */
+    int64_t used_ms;   /* wall clock */
+    struct list links; /* struct devtools_link of devtools.h */
 };
 
 /* ---- browsing.c ---- */
@@ -52,6 +53,11 @@ void browsing_limit(struct browsing_call *c, int64_t left_ms);
 void browsing_idle(struct browsing *b, int64_t left_ms);
 void browsing_remember(struct browsing *b, const char *id);
 void browsing_set_place(char **place, struct str s);
+
+/* ---- devtools.c ---- */
+
+/* Ends all links to the browser, which is closed. */
+void devtools_leave_all(struct browsing *b);
 
 /* ---- browsing_state.c: the state that the keeper holds ---- */
 

@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { PROFILES_MAX = 3000 };
+
 static void put_text(struct json *j, const char *name, const char *text)
 {
     json_put_z(j, name, text ? text : "");
@@ -138,24 +140,60 @@ static int check_deny(struct str value, struct err *e)
     return denied_parse(&list, value, e);
 }
 
+/* A session's name follows it. */
+static int check_profiles(struct str value, struct err *e)
+{
+    if (value.n > PROFILES_MAX)
+        return err_set(e, ERR_LIMIT,
+                       "a folder for profiles has a path of at most %d bytes",
+                       PROFILES_MAX);
+    if (value.n == 0 || value.p[0] == '/')
+        return 0;
+    return err_set(e, ERR_INVALID,
+                   "a folder for profiles is an absolute path, and %.*s is not",
+                   (int)(value.n > 200 ? 200 : value.n), value.p);
+}
+
 static const struct option_row rows[] = {
     {.name = "browse-deny",
      .type = OPTION_TEXT,
      .value = "LIST",
      .env = "OD_BROWSE_DENY",
      .check = check_deny,
-     .about = "addresses that browsers do not connect to, by whatever name: "
-              "networks with commas between them, and \"local\" for everything that is not "
-              "public (od help browse)"},
+     .about =
+         "addresses that browsers do not connect to, by whatever name: "
+         "networks with commas between them, and \"local\" for everything that is not "
+         "public (od help browse)"},
+    {.name = "browse-args",
+     .type = OPTION_TEXT,
+     .value = "OPTIONS",
+     .env = "OD_BROWSE_ARGS",
+     .about = "more options for each Chromium that is started, with blanks between them, "
+              "as --browse-args=\"--lang=de --mute-audio\"; those of its profile and of "
+              "DevTools are refused"},
+    {.name = "browse-profiles",
+     .type = OPTION_TEXT,
+     .value = "DIR",
+     .env = "OD_BROWSE_PROFILES",
+     .check = check_profiles,
+     .about =
+         "keeps the profile of each browser session (cookies, logins, storage, cache) in "
+         "DIR/NAME, for the next browser of that name; without it, a profile goes with "
+         "its browser"},
     {.name = NULL},
 };
 
-/* Browsers read it from their environment. */
+/* Browsers read these from their environment. */
 static int prepare(const struct options *given, struct json **own, struct err *e)
 {
-    const char *list = option_text(given, "browse-deny");
-    if (list && setenv("OD_BROWSE_DENY", list, 1) < 0)
-        return err_sys(e, errno, "cannot set OD_BROWSE_DENY");
+    static const char *const names[][2] = {{"browse-deny", "OD_BROWSE_DENY"},
+                                           {"browse-args", "OD_BROWSE_ARGS"},
+                                           {"browse-profiles", "OD_BROWSE_PROFILES"}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = option_text(given, names[i][0]);
+        if (value && setenv(names[i][1], value, 1) < 0)
+            return err_sys(e, errno, "cannot set %s", names[i][1]);
+    }
     json_free(*own);
     *own = NULL;
     return 0;

@@ -14,7 +14,11 @@ enum { READ_AT_ONCE = 64 << 10 };
 
 void cdp_open(struct cdp *c, int from, int to, cdp_event_fn *on_event, void *owner)
 {
-    *c = (struct cdp){.from = from, .to = to, .on_event = on_event, .owner = owner};
+    *c = (struct cdp){.from = from,
+                      .to = to,
+                      .last_id = CDP_ID_FROM,
+                      .on_event = on_event,
+                      .owner = owner};
     buf_init(&c->in, LIMIT_CDP_MESSAGE);
     buf_init(&c->out, CDP_OUT_MAX);
     if (from >= 0)
@@ -55,7 +59,7 @@ void cdp_close(struct cdp *c)
 
 /* ---- out ---- */
 
-static void write_some(struct cdp *c)
+void cdp_flush(struct cdp *c)
 {
     if (c->link)
         cdp_link_write(c);
@@ -111,7 +115,7 @@ static int send(struct cdp *c, struct str session, const char *method, struct js
         p->big = kind == ASKED_BIG;
         p->of_page = session.n > 0;
     }
-    write_some(c);
+    cdp_flush(c);
     return id;
 }
 
@@ -128,6 +132,22 @@ int cdp_send_big(struct cdp *c, struct str session, const char *method, struct j
 void cdp_tell(struct cdp *c, struct str session, const char *method, struct json *take)
 {
     send(c, session, method, take, TOLD);
+}
+
+int cdp_pass(struct cdp *c, struct str text, struct str end)
+{
+    if (c->ended || text.n == 0 || buf_room(&c->out) < text.n + end.n + 1)
+        return -1;
+    size_t before = c->out.n;
+    buf_adds(&c->out, str_sub(text, 0, text.n - 1));
+    buf_adds(&c->out, end);
+    buf_addc(&c->out, '\0');
+    bool full = buf_full(&c->out);
+    if (full)
+        buf_truncate(&c->out, before);
+    buf_resume(&c->out);
+    cdp_flush(c);
+    return full ? -1 : 0;
 }
 
 /* ---- in ---- */
@@ -173,7 +193,7 @@ void cdp_message(struct cdp *c, struct buf *whole)
 {
     struct str text = buf_str(whole);
     struct err e = ERR_INIT;
-    if (take_big(c, whole))
+    if ((c->on_text && c->on_text(c->text_owner, text, false)) || take_big(c, whole))
         return;
     struct json *j = json_parse(text, &e);
     if (!j)
@@ -191,17 +211,49 @@ void cdp_message(struct cdp *c, struct buf *whole)
     json_free(j);
 }
 
+/* Keeps the first and the last CDP_END bytes of a message that is too long. */
+static void cut(struct cdp *c, struct str bytes)
+{
+    if (!c->cutting) {
+        struct buf ends = BUF_INIT(4 * CDP_END);
+        buf_adds(&ends, str_sub(buf_str(&c->in), 0, CDP_END));
+        buf_adds(&ends, str_sub(buf_str(&c->in), c->in.n - CDP_END, c->in.n));
+        buf_release(&c->in);
+        c->in = ends;
+    }
+    c->cutting = true;
+    bytes = str_sub(bytes, bytes.n > CDP_END ? bytes.n - CDP_END : 0, bytes.n);
+    buf_adds(&c->in, bytes);
+    size_t more = c->in.n - 2 * CDP_END;
+    memmove(c->in.p + CDP_END, c->in.p + CDP_END + more, CDP_END);
+    buf_truncate(&c->in, 2 * CDP_END);
+}
+
+static void cut_over(struct cdp *c)
+{
+    if (!c->on_text || !c->on_text(c->text_owner, buf_str(&c->in), true))
+        cdp_end(c, ERR_LIMIT, "the browser sent a message that is too long");
+    buf_release(&c->in);
+    buf_init(&c->in, LIMIT_CDP_MESSAGE);
+    c->cutting = false;
+}
+
 void cdp_take(struct cdp *c, struct str bytes)
 {
     while (bytes.n > 0 && !c->ended) {
         const char *zero = memchr(bytes.p, 0, bytes.n);
         size_t n = zero ? (size_t)(zero - bytes.p) : bytes.n;
-        if (buf_add(&c->in, bytes.p, n) < 0) {
+        bool fits = !c->cutting && buf_room(&c->in) >= n;
+        if (!fits && c->on_text)
+            cut(c, str_n(bytes.p, n));
+        else if (!fits)
             cdp_end(c, ERR_LIMIT, "the browser sent a message that is too long");
-            return;
-        }
+        else if (buf_add(&c->in, bytes.p, n) < 0)
+            cdp_end(c, ERR_LIMIT, "there is no memory for a message of the browser");
         bytes = str_sub(bytes, n + (zero ? 1 : 0), bytes.n);
-        if (zero) {
+        if (zero && c->cutting) {
+            cut_over(c);
+        } else if (zero) {
             struct buf whole = c->in;
             buf_init(&c->in, LIMIT_CDP_MESSAGE);
             cdp_message(c, &whole);
@@ -216,7 +268,7 @@ static int turn(struct cdp *c, int64_t end_ms)
     if (c->link)
         return cdp_link_turn(c, end_ms);
     for (;;) {
-        write_some(c);
+        cdp_flush(c);
         if (c->ended)
             return -1;
         struct pollfd fds[2] = {{c->from, POLLIN, 0},

@@ -8,6 +8,8 @@
  * connection carries all targets: the session id of a message names its target
  * (Target.attachToTarget with flatten). The peer is hostile: a message has at most
  * LIMIT_CDP_MESSAGE bytes, and answers without a call are dropped.
+ *
+ * Others may use the connection, too, each in sessions of its own (on_text, cdp_pass).
  */
 #ifndef OD_CDP_CDP_H
 #define OD_CDP_CDP_H
@@ -18,6 +20,17 @@
 #include "os/halt.h"
 
 enum { CDP_PENDING_MAX = 64, CDP_OUT_MAX = 32 << 20 };
+
+/* Ids of our calls begin here: those of others on the same connection are smaller. */
+enum { CDP_ID_FROM = 1 << 30 };
+
+/*
+ * Called with each message before anything else is done with it. Returns true if the
+ * message belongs to another user of this connection. text is borrowed; cut: it was too
+ * long, and text has only its first and its last CDP_END bytes.
+ */
+enum { CDP_END = 128 };
+typedef bool cdp_text_fn(void *owner, struct str text, bool cut);
 
 /* Called for each event; it may send, but not wait. Its arguments are borrowed. */
 typedef void cdp_event_fn(void *owner, struct str session, struct str method,
@@ -44,6 +57,9 @@ struct cdp {
     void (*on_turn)(void *owner);
     bool turning; /* on_turn runs */
     void *owner;
+    cdp_text_fn *on_text; /* NULL: nobody else uses the connection */
+    void *text_owner;
+    bool cutting; /* the message is too long; its last bytes are kept in the end of in */
     bool ended;
     struct err why; /* the reason of ended */
     /* While this is set (a dialog is open), pages do not answer: waiting for an answer of
@@ -71,6 +87,13 @@ void cdp_end(struct cdp *c, enum err_code code, const char *text);
 int cdp_send(struct cdp *c, struct str session, const char *method, struct json *take);
 /* The same for a call whose answer is dropped. */
 void cdp_tell(struct cdp *c, struct str session, const char *method, struct json *take);
+/*
+ * Queues a message of another user of the connection: text without its last brace, then
+ * end. Returns -1 if it has no room, or the connection has ended.
+ */
+int cdp_pass(struct cdp *c, struct str text, struct str end);
+/* Writes what is queued as far as the peer takes it. */
+void cdp_flush(struct cdp *c);
 /*
  * Waits for a call's answer until clock_ms() is end_ms. Returns the answer, with the
  * member "result"; the caller owns it. Returns NULL and sets *e: TIMEOUT; BUSY if

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/xalloc.h"
+#include "checkpoint/acl.h"
 #include "checkpoint/levels.h"
 #include "checkpoint/own.h"
 #include "checkpoint/xattr.h"
@@ -317,41 +318,6 @@ static struct str name_of_key(char *p, size_t n)
     return str_n(p, to);
 }
 
-/*
- * Appends an ACL as the kernel keeps it (linux/posix_acl_xattr.h) from the text that tar
- * and star write: "user::rw-,user:NAME:r--:1000,group::r--,mask::r--,other::---". The
- * number is the fourth part, or the second. Returns -1 and sets *e.
- */
-static int take_acl(struct buf *out, struct str text, struct err *e)
-{
-    static const char kinds[] = "ugmo"; /* user, group, mask, other */
-    static const uint8_t tags[] = {1, 4, 16, 32};
-    buf_add(out, "\2\0\0", 4);
-    while (text.n > 0) {
-        struct str rest = str_trim(str_cut(&text, str_chr(text, ',') >= 0 ? ',' : '\n'));
-        struct str kind = str_cut(&rest, ':'), name = str_cut(&rest, ':');
-        struct str rights = str_trim(str_cut(&rest, ':'));
-        uint64_t id = UINT32_MAX;
-        uint8_t b[8] = {0};
-        const char *at = kind.n ? memchr(kinds, kind.p[0], sizeof(tags)) : NULL;
-        if (at) /* one of a name has the next bit */
-            b[0] = (uint8_t)(tags[at - kinds] << (name.n > 0));
-        for (size_t i = 0; i < rights.n; i++)
-            b[2] |= rights.p[i] == 'r' ? 4 : rights.p[i] == 'w' ? 2 : rights.p[i] == 'x';
-        if (!kind.n || kind.p[0] == '#')
-            continue;
-        if (!b[0] ||
-            (name.n && (str_to_u64(rest.n ? rest : name, &id) < 0 || id >= UINT32_MAX)))
-            return err_set(e, ERR_UNSUPPORTED,
-                           "its ACL has %.*s without a number: tar --numeric-owner",
-                           name.n > 100 ? 100 : (int)name.n, name.p);
-        for (int i = 0; i < 4; i++)
-            b[4 + i] = (uint8_t)(id >> (8 * i));
-        buf_add(out, b, sizeof(b));
-    }
-    return 0;
-}
-
 /* What the records have beyond names and numbers: attributes, fractions, holes. */
 static int take_records(struct importing *x, const struct tar_entry *t,
                         struct file_node *y, struct str *holes, struct err *e)
@@ -377,7 +343,7 @@ static int take_records(struct importing *x, const struct tar_entry *t,
             /* "access", or "default": of what is made in the folder */
             bool dflt = str_eq(str_sub(key, sizeof(acl) - 1, key.n), STR("default"));
             buf_reset(&acls[dflt]);
-            if (take_acl(&acls[dflt], value, e) < 0)
+            if (acl_read(&acls[dflt], value, e) < 0)
                 return -1;
             all[n++] = (struct import_pair){dflt ? STR("system.posix_acl_default")
                                                  : STR("system.posix_acl_access"),

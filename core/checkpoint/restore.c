@@ -26,6 +26,7 @@ struct restore_work {
     struct links links;
     struct map touched; /* files with several names that were changed: by inode */
     int stage;          /* the folder of unfinished files; -1: none yet */
+    bool named;         /* the file system has no files without a name */
     int fatal;          /* errno of what ends the whole restore; 0: nothing */
 };
 
@@ -213,13 +214,33 @@ static int write_piece(void *arg, struct str piece, struct err *e)
     return 0;
 }
 
+/*
+ * A file that has no name yet, in the folder where it will be; the part, where that is
+ * not possible. ext4 puts it near its folder then. Near the folder of parts, from where
+ * many files may just have gone, it looks at each of those for every new one.
+ */
+static int open_part(const struct restore_work *w, bool named)
+{
+    return named ? openat(w->stage, part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
+                 : openat(levels_fd(&w->l), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+static int name_part(const struct restore_work *w, int fd)
+{
+    char link[40];
+    buf_fill(link, sizeof(link), "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, link, w->stage, part, AT_SYMLINK_FOLLOW);
+}
+
 /* Makes the file as the part. Returns 1; 0 after a problem; -1 and sets *e. */
 static int make_file(struct restore_work *w, const struct file_node *y, struct err *e)
 {
     struct err why = ERR_INIT;
-    struct restore_writing q = {
-        .fd = openat(w->stage, part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+    bool named = w->named;
+    struct restore_writing q = {.fd = open_part(w, named)};
     const char *what = NULL;
+    if (q.fd < 0 && !named)
+        q.fd = open_part(w, w->named = named = true);
     if (q.fd < 0)
         return failed(w, y->name, "cannot be made", e);
     if (content_each(w->r->s, &y->content, write_piece, &q, &why) < 0) {
@@ -235,9 +256,13 @@ static int make_file(struct restore_work *w, const struct file_node *y, struct e
         rc = failed(w, y->name, "cannot be written", e);
     else if (meta_set(q.fd, y, ALL, &what) < 0 && failed(w, y->name, what, e) < 0)
         rc = -1;
+    bool again = rc == 1 && !named && name_part(w, q.fd) < 0;
     if (close(q.fd) < 0 && rc == 1)
         rc = failed(w, y->name, "cannot be written", e);
-    return rc;
+    if (!again || rc != 1)
+        return rc;
+    w->named = true;
+    return make_file(w, y, e);
 }
 
 static int make_special(struct restore_work *w, const struct file_node *y, struct err *e)

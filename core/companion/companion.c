@@ -16,7 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SEEN_STEP = 256 << 10 };
+enum {
+    SEEN_STEP = 256 << 10,
+    AT_ONCE = 64 << 10,     /* bytes of a line that is sent at once */
+    ROOM_AGAIN = 160 << 10, /* the input takes a call again; an empty one has 192 KiB */
+    LATE_MAX = 24 << 20
+};
 
 /* ---- life ---- */
 
@@ -54,7 +59,7 @@ void companion_init(struct companion *c, struct engine *en,
 {
     ASSERT(name.n > 0 && name.n <= COMPANION_NAME);
     ASSERT(kind->lines.end == companion_over);
-    *c = (struct companion){.en = en, .kind = kind};
+    *c = (struct companion){.en = en, .kind = kind, .late = BUF_INIT(LATE_MAX)};
     memcpy(c->name, name.p, name.n);
     list_init(&c->calls);
     task_init(&c->turn, on_turn);
@@ -175,12 +180,20 @@ void companion_end_process(struct engine *en, struct process *p, int64_t end_ms)
     timer_begin(en->loop, &x->timer, end_ms, on_ending);
 }
 
+static void drop_late(struct companion *c)
+{
+    if (c->late.cap)
+        companion_turn_later(c);
+    buf_release(&c->late);
+}
+
 void companion_leave(struct companion *c)
 {
     line_reader_close(&c->reader);
     if (c->process)
         companion_end_process(c->en, c->process, c->kind->end_ms);
     c->process = NULL;
+    drop_late(c);
     c->process_name[0] = 0;
 }
 
@@ -202,6 +215,7 @@ void companion_close(struct companion *c)
 void companion_store(struct companion *c, struct str state, struct str ask)
 {
     struct buf key = BUF_INIT(128);
+    uint64_t at;
     if (c->closed)
         return;
     buf_addf(&key, "%s%s", c->kind->key, c->name);
@@ -209,10 +223,12 @@ void companion_store(struct companion *c, struct str state, struct str ask)
         log_error("the state of the %s %s is too large to be kept", c->kind->noun,
                   c->name);
         companion_send(c, ask);
-    } else if (ask.n && c->process)
+    } else if (ask.n && c->process && process_stdin_room(c->process, &at) >= ask.n)
         process_ask(c->process, ask, buf_str(&key), state);
-    else
+    else {
         hold_put(c->en->hold, buf_str(&key), state);
+        companion_send(c, ask);
+    }
     buf_release(&key);
 }
 
@@ -226,13 +242,46 @@ void companion_forget(struct companion *c)
 
 /* ---- lines ---- */
 
-void companion_send(struct companion *c, struct str line)
+static void send_now(struct companion *c, struct str bytes)
 {
     uint64_t at;
+    process_stdin_room(c->process, &at);
+    process_stdin(c->process, at, bytes, false);
+}
+
+void companion_room(void *arg)
+{
+    struct companion *c = arg;
+    uint64_t at;
+    if (!c->late.cap || !c->process)
+        return;
+    size_t room = process_stdin_room(c->process, &at);
+    struct str part = str_sub(buf_str(&c->late), 0, room);
+    send_now(c, part);
+    buf_consume(&c->late, part.n);
+    if (c->late.n == 0 && room - part.n >= ROOM_AGAIN)
+        drop_late(c);
+}
+
+bool companion_has_room(const struct companion *c, size_t bytes)
+{
+    return bytes + LIMIT_COMMAND_MAX <= buf_room(&c->late);
+}
+
+void companion_send(struct companion *c, struct str line)
+{
     if (!c->process)
         return;
-    process_stdin_room(c->process, &at);
-    process_stdin(c->process, at, line, false);
+    if (!c->late.cap && line.n <= AT_ONCE) {
+        send_now(c, line);
+        return;
+    }
+    if (line.n <= buf_room(&c->late))
+        buf_adds(&c->late, line);
+    else
+        log_error("a line of %zu bytes to the %s %s is lost", line.n, c->kind->noun,
+                  c->name);
+    companion_room(c);
 }
 
 void companion_read(struct companion *c, uint64_t at)
@@ -251,6 +300,7 @@ void companion_over(void *arg, const struct op_result *r)
     struct err why = ERR_INIT;
     ASSERT(c->process); /* once for each process */
     c->process = NULL;
+    drop_late(c);
     if (r->signo)
         err_set(&why, ERR_GONE, "the process of the %s %s was ended by signal %d (%s)",
                 c->kind->noun, c->name, r->signo, strsignal(r->signo));
@@ -311,7 +361,7 @@ int companion_begin(struct companion *c, struct companion_call *call, size_t len
 {
     size_t room = process_stdin_room(c->process, &call->in);
     ASSERT(call->step == CALL_WAITING); /* once */
-    if (len > room)
+    if (len > room && !(c->kind->lines.room && companion_has_room(c, len)))
         return err_set(
             e, ERR_LIMIT,
             "the %s has %zu bytes as a message, and the %s's input takes %zu now",

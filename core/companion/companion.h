@@ -87,6 +87,7 @@ struct companion {
     struct line_reader reader;
     uint64_t seen; /* what was reported as read */
     uint64_t step; /* bytes until it is reported again: window / 2 at most */
+    struct buf late; /* owned: input that waits for room; cap 0: none does */
     struct list calls;
     struct err why; /* of the last failure */
     struct task turn, fall;
@@ -143,8 +144,16 @@ void companion_forget(struct companion *c);
 
 /* ---- lines ---- */
 
-/* Sends a line with its newline; does nothing without a process. */
+/*
+ * Sends a line with its newline; does nothing without a process. One that the input has
+ * no room for, and those after it, wait in c->late, of at most 24 MiB; when the
+ * process has taken all of it a turn follows. No call begins before.
+ */
 void companion_send(struct companion *c, struct str line);
+/* Whether a long line has a place in c->late. */
+bool companion_has_room(const struct companion *c, size_t bytes);
+/* The .room of kind->lines, if long lines are sent. */
+void companion_room(void *arg);
 /* Reports that output was read up to `at`, if that is `step` more than before. */
 void companion_read(struct companion *c, uint64_t at);
 /* The .end of kind->lines. */
@@ -163,7 +172,7 @@ struct companion_call *companion_find(const struct companion *c, const char *id)
 void companion_turn_later(struct companion *c);
 /*
  * Notes when and where in the input a request of len bytes begins. Returns -1 and sets *e
- * (LIMIT) if the input has no room for it now.
+ * (LIMIT) if neither the input nor c->late has room for it now.
  */
 int companion_begin(struct companion *c, struct companion_call *call, size_t len,
                     struct err *e);

@@ -87,6 +87,8 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
 {
     struct line_reader *r = op->owner;
     (void)from;
+    if (kind == NOTE_WINDOW && r->calls->room)
+        r->calls->room(r->arg);
     if (kind != NOTE_GAP)
         return;
     line_reader_skip(r, to);
@@ -130,7 +132,7 @@ void line_reader_open(struct line_reader *r, struct process *p, uint64_t from,
     buf_init(&r->line, LINE_MAX_BYTES);
     r->at = r->begin = from;
     r->op = op_new(OP_LOGS, &reader_sink, r);
-    r->op->stream = true;
+    r->op->stream = r->op->with_stdin = true;
     r->op->cursor = from;
     r->op->limit = UINT64_MAX;
     process_wait(p, r->op);

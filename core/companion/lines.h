@@ -37,6 +37,8 @@ struct line_calls {
     bool (*wanted)(void *arg);
     /* Called after each piece of output, when its lines were passed on. */
     void (*read)(void *arg);
+    /* The process may take more input. NULL: it is not reported. */
+    void (*room)(void *arg);
     /* Output before reader.at is lost. NULL: it is not reported. */
     void (*gap)(void *arg, const char *text);
     /* Called once: the process ended, and the reader is closed. r is borrowed. */

@@ -141,6 +141,15 @@ static void resume_part(struct engine *en, const struct part *p)
     }
 }
 
+void engine_late_state(struct engine *en, struct str key, struct str value)
+{
+    each_part(p)
+    {
+        if (p->key && p->resume && str_starts(key, str_of(p->key)))
+            p->resume(en, str_sub(key, strlen(p->key), key.n), value);
+    }
+}
+
 void engine_resume(struct engine *en)
 {
     resume_clock(en);
@@ -168,6 +177,7 @@ void engine_resume(struct engine *en)
     }
     map_release(&en->states);
     map_init(&en->states);
+    en->resumed = true;
     each_part(p)
     {
         if (p->serve)

@@ -59,6 +59,7 @@ struct engine {
     int spare;  /* a descriptor in reserve for when none is left; -1: used */
     bool first; /* this is the first worker of the server */
     bool restarted, stopping;
+    bool resumed; /* engine_resume is done */
 };
 
 /*
@@ -81,6 +82,8 @@ bool engine_claims(struct str prefix);
 bool engine_take(struct engine *en, struct str name, int fd);
 /* Takes up what the previous worker kept, if there was one. */
 void engine_resume(struct engine *en);
+/* A state that came after that, as KEEP_M_REFUSED: the part of its key takes it up. */
+void engine_late_state(struct engine *en, struct str key, struct str value);
 /* Appends the metrics of the engine and its parts (base/metrics.h). */
 void engine_metrics(const struct engine *en, struct buf *out);
 /* There was activity: restarts the idle clock. */

@@ -5,6 +5,7 @@
 #include "base/xalloc.h"
 #include "fence/rules.h"
 #include "os/landlock.h"
+#include "reach/supervisor.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,6 +42,7 @@ static const struct {
     {"kernels", 0700, WRITE}, /* where kernels keep compiled code */
     {"python", 0755, READ},   /* the module agentskills */
     {"pictures", 0711, READ}, /* of tools, for programs to open */
+    {FENCE_FOLDER, 0755, READ},
 };
 
 /* Devices that programs need; they have no state of the machine in them. */
@@ -57,6 +59,7 @@ struct fence_maker {
     struct json *fence, *notes; /* borrowed */
     const struct fence_own *own;
     struct fence_path hidden[FENCE_PATHS_MAX + 2];
+    uint32_t net; /* Landlock's rights of TCP ports that no program gets */
     size_t hidden_n;
     uint32_t handled; /* rights that this kernel knows */
     int ruleset;
@@ -324,10 +327,12 @@ static int make_one(struct fence_maker *m, bool jobs)
     size_t others = m->hidden_n;
     m->rules = 0;
     m->quiet = jobs;
-    m->ruleset = landlock_ruleset(m->handled);
+    m->ruleset = landlock_ruleset(m->handled, jobs ? 0 : m->net);
     if (m->ruleset < 0)
         return err_sys(m->e, errno, "cannot make a fence");
     fcntl(m->ruleset, F_SETFD, FD_CLOEXEC);
+    if (!m->handled)
+        return m->ruleset;
     if (m->own->state_dir[0] && !jobs)
         m->hidden[m->hidden_n++].path = (char *)(uintptr_t)m->own->state_dir;
     int rc = 0;
@@ -336,7 +341,7 @@ static int make_one(struct fence_maker *m, bool jobs)
     if (!reads)
         rc = give_path(m, "/", READ);
     for (r = json_first(rules); r && rc == 0; r = json_next(r)) {
-        if (!str_eq(json_str(r, "do", ""), STR("hide")))
+        if (json_has(r, "path") && !str_eq(json_str(r, "do", ""), STR("hide")))
             rc = allow(m, r);
     }
     if (rc == 0)
@@ -396,6 +401,8 @@ static int check_kernel(struct json *fence, int abi, int why, struct err *e)
             continue;
         char space[64] = "the fence";
         r = json_first(json_get(fence, "rules"));
+        while (r && fence_is_network(r))
+            r = json_next(r);
         if (r)
             place_of(r, space);
         return err_set(
@@ -406,6 +413,58 @@ static int check_kernel(struct json *fence, int abi, int why, struct err *e)
             json_str(l, "means", "").p);
     }
     return 0;
+}
+
+static const struct json *rule_of(const struct json *fence, const char *what)
+{
+    const struct json *r = json_first(json_get(fence, "rules"));
+    while (r && !str_eq(json_str(r, "do", ""), str_of(what)))
+        r = json_next(r);
+    return r;
+}
+
+/* Without any rule for files, they are not limited. */
+static bool limits_files(const struct json *fence)
+{
+    return !fence_limits_net(fence) || rule_of(fence, "write") ||
+           rule_of(fence, "read") || rule_of(fence, "hide");
+}
+
+bool fence_limits_net(const struct json *fence)
+{
+    return rule_of(fence, "reach") || rule_of(fence, "listen") ||
+           rule_of(fence, "secret");
+}
+
+/* The supervisor connects and binds for programs, so they need no port of their own. */
+static uint32_t net_rights(const struct json *fence)
+{
+    return LANDLOCK_CONNECT_TCP |
+           (rule_of(fence, "listen") ? (uint32_t)LANDLOCK_BIND_TCP : 0);
+}
+
+/* Sets "net": the rules for the network are enforced. If not, adds to "lacks". */
+static int check_net(struct json *fence, struct err *e)
+{
+    char why[200], space[64];
+    const struct json *r = json_first(json_get(fence, "rules"));
+    while (r && !fence_is_network(r))
+        r = json_next(r);
+    bool can = reach_kernel(why) == 0;
+    json_put_bool(fence, "net", can);
+    if (can)
+        return 0;
+    struct json *o = json_object();
+    json_put_z(o, "right", "net");
+    json_put_z(o, "since", "Linux 6.7");
+    json_put_z(o, "means", why);
+    json_put_bool(o, "needed", true);
+    json_push(json_get(fence, "lacks"), o);
+    if (json_bool(fence, "lax", false))
+        return 0;
+    return err_set(e, ERR_UNSUPPORTED,
+                   "cannot enforce %s: %s. Without this part of the fence: --fence-lax",
+                   place_of(r, space), why);
 }
 
 int fence_make(struct json *fence, const struct fence_own *own, struct fence_made *out,
@@ -421,13 +480,21 @@ int fence_make(struct json *fence, const struct fence_own *own, struct fence_mad
     json_put_int(fence, "abi", abi < 0 ? 0 : abi);
     json_put(fence, "lacks", fence_lacks(abi));
     json_put(fence, "notes", m->notes);
-    m->handled = landlock_rights(abi);
-    rc = check_kernel(fence, abi, why, e);
+    bool files = limits_files(fence), net = fence_limits_net(fence);
+    m->handled = files ? landlock_rights(abi) : 0;
+    rc = files ? check_kernel(fence, abi, why, e) : 0;
+    if (rc == 0 && net)
+        rc = check_net(fence, e);
+    if (net && json_bool(fence, "net", false))
+        m->net = net_rights(fence);
     if (rc == 0)
         rc = hide_all(m);
-    if (rc == 0 && abi >= 1) {
+    if (rc == 0 && abi >= 1 && (m->handled || m->net)) {
         out->programs = make_one(m, false);
-        out->jobs = out->programs < 0 ? -1 : make_one(m, true);
+        rc = out->programs < 0 ? -1 : 0;
+    }
+    if (rc == 0 && abi >= 1 && m->handled) {
+        out->jobs = make_one(m, true);
         rc = out->jobs < 0 ? -1 : 0;
     }
     if (rc < 0 && out->programs >= 0) {

@@ -27,6 +27,7 @@
 #include <sys/types.h>
 
 #define FENCE_HELD "fence"
+#define FENCE_FOLDER "fence" /* in the state directory; programs may read it */
 
 /* What the server itself has. Borrowed; "": there is none. */
 struct fence_own {
@@ -36,7 +37,8 @@ struct fence_own {
 
 /* Owned by the caller. */
 struct fence_made {
-    int programs, jobs; /* rulesets; -1: the kernel has no Landlock, which is allowed */
+    int programs, jobs; /* rulesets; -1: the kernel has no Landlock, which is allowed, or
+                           there is no rule for these */
 };
 
 /*
@@ -44,7 +46,9 @@ struct fence_made {
  *
  *   abi    number: of the kernel's Landlock; 0: it has none
  *   notes  [strings]: paths that do not exist, and what a rule means beyond its words
- *   lacks  what fence_lacks gives
+ *   lacks  what fence_lacks gives; with a rule for the network that cannot be
+ *          enforced, an element with the right "net", too
+ *   net    bool, if there is a rule for the network: such rules are enforced
  *
  * Returns 0, or -1 and sets *e: UNSUPPORTED, the kernel cannot enforce a line and "lax"
  * is not set; INVALID, a line contradicts another one, or gives the server's own state.
@@ -58,6 +62,9 @@ int fence_make(struct json *fence, const struct fence_own *own, struct fence_mad
  */
 struct json *fence_lacks(int abi);
 
+/* Is there a rule for the network: a reach or a listen line? */
+bool fence_limits_net(const struct json *fence);
+
 /* The home of the sandbox's user, for ~: of user, else of the process. "": unknown. */
 void fence_home(const char *user, char *out, size_t size);
 
@@ -69,7 +76,9 @@ bool fence_is_inside(pid_t pid, pid_t keeper, pid_t worker);
 
 /*
  * Makes the section of the options: {"rules": as fence_parse makes them, "lax": bool,
- * "file": its path, if there is a file}. Without a fence the section is NULL.
+ * "learn": true, if it is to learn; "file": its path, if there is a file}. Without a
+ * fence the section is NULL. Later it has "added", rules that were added
+ * (action/fence.c), and "learned", lines that it learned (action/refused.c).
  */
 extern const struct option_table fence_options;
 

@@ -30,6 +30,9 @@ struct program; /* front/program.h */
 
 struct front {
     const char *name; /* "v0"; also in --listen v0@ADDRESS */
+    /* Another name for --listen, which says whose protocol it is: "openhands-v0"; NULL:
+     * none. */
+    const char *also;
     /* Its options of od serve, checked and stored before there is a worker. */
     const struct option_table *options;
     /* Prefixes of the states that it stores at the keeper, such as "v0/"; NULL ends the
@@ -51,6 +54,8 @@ struct front {
      * refusals.
      */
     const struct http_front *(*http)(const void *f, unsigned i);
+    /* The same for its own listeners, if paths differ there; NULL: http's. */
+    const struct http_front *(*own)(const void *f, unsigned i);
     /* Programs that a link to this file replaces, by argv[0]: each translates its own
      * command line into options of od serve. A row without a name ends the list; NULL:
      * none. */

@@ -123,7 +123,8 @@ static size_t tables_of(const struct fronts *all, const struct front *only,
         const struct http_front *table;
         if (!all->v[i] || !f->http || f->guards || (only ? f != only : !f->native))
             continue;
-        for (unsigned k = 0; (table = f->http(all->v[i], k)); k++) {
+        bool own = only && f->own;
+        for (unsigned k = 0; (table = (own ? f->own : f->http)(all->v[i], k)); k++) {
             BUG_ON(n == TABLES_MAX);
             out[n++] = table;
         }
@@ -257,7 +258,8 @@ bool fronts_claims(struct str prefix)
 }
 
 /* Adds the names of the proofs that count at the route. */
-static void list_proofs(struct json *row, const struct front *f, const struct route *t)
+static void list_proofs(struct json *row, const struct front *f, const struct route *t,
+                        bool native)
 {
     static const char *const places[] = {[PROOF_FIELD] = "field",
                                          [PROOF_BEARER] = "bearer",
@@ -271,7 +273,7 @@ static void list_proofs(struct json *row, const struct front *f, const struct ro
         [PROOF_KEY] = "key",   [PROOF_LOGIN] = "login",   [PROOF_TOKEN] = "page",
         [PROOF_APP] = "app",   [PROOF_ONCE] = "once",     [PROOF_SECRET] = "secret",
         [PROOF_DERIVED] = "signature"};
-    const struct proof *p = f->door ? f->door->proofs : door_native.proofs;
+    const struct proof *p = f->door && !native ? f->door->proofs : door_native.proofs;
     struct json *list = json_array();
     for (; p->place != PROOF_END && !f->guards; p++) {
         struct json *one = json_object();
@@ -302,7 +304,7 @@ static void list_open(struct json *row, const struct open_row *open)
 }
 
 static void list_routes(struct json *list, const struct front *f,
-                        const struct http_front *t)
+                        const struct http_front *t, bool native)
 {
     const char *key = f->guards ? "peer" : "head";
     for (size_t i = 0; i < t->nroutes; i++) {
@@ -316,7 +318,7 @@ static void list_routes(struct json *list, const struct front *f,
             while (names.n > 0)
                 json_push_str(methods, str_trim(str_cut(&names, ',')));
         }
-        json_put_z(row, "listener", f->native ? "http" : f->name);
+        json_put_z(row, "listener", native ? "http" : f->name);
         json_put_z(row, "front", f->name);
         json_put(row, "methods", methods);
         json_put_z(row, "path", a->path);
@@ -331,7 +333,7 @@ static void list_routes(struct json *list, const struct front *f,
                    : a->marks & ROUTE_PATH      ? "path"
                                                 : key);
         list_open(row, open);
-        list_proofs(row, f, a);
+        list_proofs(row, f, a, native);
         json_push(list, row);
     }
 }
@@ -343,7 +345,9 @@ struct json *fronts_routes(void)
         const struct front *f = front_list[i];
         const struct http_front *table;
         for (unsigned k = 0; f->http && (table = f->http(NULL, k)); k++)
-            list_routes(list, f, table);
+            list_routes(list, f, table, f->native);
+        for (unsigned k = 0; f->own && (table = f->own(NULL, k)); k++)
+            list_routes(list, f, table, false);
     }
     return list;
 }
@@ -368,7 +372,8 @@ const struct front *fronts_cut(struct str *text)
     struct str name = name_of(*text);
     for (size_t i = 0; front_list[i] && name.n > 0; i++) {
         const struct front *f = front_list[i];
-        if (f->http && str_eq(name, str_of(f->name))) {
+        if (f->http && (str_eq(name, str_of(f->name)) ||
+                        (f->also && str_eq(name, str_of(f->also))))) {
             *text = str_sub(*text, name.n + 1, text->n);
             return f;
         }
@@ -383,6 +388,8 @@ void fronts_names(struct buf *out)
         if (!front_list[i]->http)
             continue;
         buf_addf(out, "%s%s", before, front_list[i]->name);
+        if (front_list[i]->also)
+            buf_addf(out, " or %s", front_list[i]->also);
         before = ", ";
     }
 }

@@ -70,7 +70,7 @@ const struct json *fronts_options(const struct front *f, const struct json *all)
 bool fronts_keyless(const struct front *f, const struct json *all);
 /* Does text begin with NAME@, whether a front-end has that name or not? */
 bool fronts_named(struct str text);
-/* Appends the names that fronts_cut knows: "v0, events". */
+/* Appends the names that fronts_cut knows: "v0 or openhands-v0, events". */
 void fronts_names(struct buf *out);
 
 #endif

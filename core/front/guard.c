@@ -284,8 +284,9 @@ static const char *find_place(const struct guard *g, struct str text)
     struct buf plain = BUF_INIT(KEY_AT_MAX);
     struct str rest = text;
     const char *found = text.n == 0 ? "" : NULL;
-    if (fronts_cut(&rest))
-        buf_adds(&plain, str_sub(text, 0, text.n - rest.n));
+    const struct front *only = fronts_cut(&rest);
+    if (only)
+        buf_addf(&plain, "%s@", only->name);
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
         if (str_starts(rest, schemes[i]))
             rest = str_sub(rest, schemes[i].n, rest.n);

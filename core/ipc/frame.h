@@ -70,6 +70,13 @@
  *           {"type": of the message, "content": its content}
  *   kernel  kernel, verb: "interrupt", "restart" or "close"
  *   kernels → {"kernels":[…],"specs":[…]}
+ *   browse  session (the name of a browser that stays), what (browser/host/host.h), mode,
+ *           downloads, cdp, cwd, timeout_ms: 'O' frames are its answer, a line of JSON. A
+ *           'Z' {"cancel": true} stops it
+ *   browsers → {"browsers":[…]}; browser: session, verb "close"
+ *   visit   visit (an id), url, actions, cwd: the client visits a page by itself, and
+ *           this is in the log. Without result the request is open as long as the visit;
+ *           with result {url, title, status, error} it ends the visit of this id
  *   skill   skill (the name of one), args {…}, session (whose window), cwd, home,
  *           lint (bool):
  *           'O' frames are its text. The result has "failed": bool
@@ -111,10 +118,10 @@
 
 #include <stdint.h>
 
-#define FRAME_HEAD 5
-#define FRAME_MAX (8u << 20)           /* payload; a longer one ends the connection */
+#define FRAME_HEAD         5
+#define FRAME_MAX          (8u << 20) /* payload; a longer one ends the connection */
 #define FRAME_INPUT_WINDOW (256u << 10)
-#define FRAME_VERSION 1
+#define FRAME_VERSION      1
 
 struct frame {
     char type;

@@ -453,6 +453,13 @@ void hold_keep(struct hold *h, struct str name, int fd)
     send_to(h, &m);
 }
 
+void hold_rules(struct hold *h, struct str rules)
+{
+    struct keep_msg m = {
+        .h = {.type = KEEP_RULES}, .key = STR(KEEP_RULES_KEY), .value = rules};
+    send_to(h, &m);
+}
+
 void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request *q,
               hold_answer_fn *fn, void *arg)
 {

@@ -110,6 +110,8 @@ void hold_forget(struct proc *p);
 
 /* Stores a state; an empty value deletes it. */
 void hold_put(struct hold *h, struct str key, struct str value);
+/* Stores rules of the network and gives them to the supervisors (reach/supervisor.h). */
+void hold_rules(struct hold *h, struct str rules);
 /* Gives the keeper a copy of fd, a socket or memory, for all later workers. */
 void hold_keep(struct hold *h, struct str name, int fd);
 /* Asks the minder of uid; fn (may be NULL) is called once, when the answer comes. */

@@ -42,6 +42,7 @@ struct keeper_config {
     unsigned flush_ms; /* milliseconds that the worker may take longer at its end */
     uint64_t spool_total; /* bytes of output kept of all programs; 0: LIMIT_SPOOL_TOTAL */
     int fence; /* owned; the ruleset of all programs (os/landlock.h); -1: none */
+    int reach; /* owned; the rules of their network (reach/supervisor.h); -1: none */
     const struct keeper_command *command; /* NULL: none */
     char *const *worker;                  /* argv of the worker, NULL-terminated */
     char *const *worker_env;              /* its environment */

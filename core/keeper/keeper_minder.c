@@ -15,6 +15,19 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+/* Gives it the rules that came after the start, if there are any. */
+static void give_rules(struct keeper *k, struct minder *mi)
+{
+    const struct keeper_state *s = map_get(&k->states, STR(KEEP_RULES_KEY));
+    struct keep_msg m = {.h = {.type = KEEP_M_RULES}};
+    if (!s)
+        return;
+    m.body = str_n(s->value, s->n);
+    if (keep_send(mi->w.fd, &m) < 0)
+        log_warn("the minder of uid %u does not get the rules of the network: %m",
+                 (unsigned)mi->uid);
+}
+
 struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
 {
     struct list *it, *tmp;
@@ -26,18 +39,20 @@ struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
     int pair[2];
     if (keep_pair(pair) < 0)
         return NULL;
-    char words[5][24];
+    char words[6][24];
     snprintf(words[0], sizeof(words[0]), "%ld", (long)uid);
     snprintf(words[1], sizeof(words[1]), "%ld", (long)gid);
     snprintf(words[2], sizeof(words[2]), "%ld", k->nofile);
     snprintf(words[3], sizeof(words[3]), "%d", k->oom);
     snprintf(words[4], sizeof(words[4]), "-1");
+    snprintf(words[5], sizeof(words[5]), "-1");
     char *argv[] = {(char *)(uintptr_t)k->conf->minder,
                     words[0],
                     words[1],
                     words[2],
                     words[3],
                     words[4],
+                    words[5],
                     NULL};
     pid_t pid = fork();
     if (pid == 0) {
@@ -45,9 +60,12 @@ struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
         setsid();
         /* Without its fence, a minder must not run. */
         int fence = k->conf->fence < 0 ? -1 : fcntl(k->conf->fence, F_DUPFD, 4);
-        if ((fence < 0 && k->conf->fence >= 0) || dup2(pair[1], 3) < 0)
+        int reach = k->conf->reach < 0 ? -1 : fcntl(k->conf->reach, F_DUPFD, 4);
+        if ((fence < 0 && k->conf->fence >= 0) || (reach < 0 && k->conf->reach >= 0) ||
+            dup2(pair[1], 3) < 0)
             _exit(127);
         snprintf(words[4], sizeof(words[4]), "%d", fence);
+        snprintf(words[5], sizeof(words[5]), "%d", reach);
         self_exec(k->conf->self, argv, k->conf->minder_env);
         _exit(127);
     }
@@ -65,7 +83,15 @@ struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
     mi->w = (struct watch){.kind = WATCH_MINDER, .fd = pair[0]};
     list_add_tail(&k->minders, &mi->node);
     watch_set(k, &mi->w, EPOLLIN);
+    give_rules(k, mi);
     return mi;
+}
+
+void minders_rules(struct keeper *k)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->minders)
+        give_rules(k, list_entry(it, struct minder, node));
 }
 
 /* A minder is gone. Its shells are ours now; starts it had not reported failed. */
@@ -95,7 +121,9 @@ void minder_message(struct keeper *k, struct minder *mi)
     if (r < 0)
         return;
     struct keeper_proc *p = proc_by_id(k, m.h.id);
-    if (m.h.type == KEEP_M_ANSWER)
+    if (m.h.type == KEEP_M_REFUSED)
+        worker_refused(k, m.body);
+    else if (m.h.type == KEEP_M_ANSWER)
         worker_answer(k, m.h.id, m.body, 0);
     else if (p && m.h.type == KEEP_M_SPAWNED && m.h.a == 0)
         proc_failed(k, p, (int)m.h.b, (int)m.h.flags);

@@ -136,6 +136,8 @@ struct keeper {
     struct map ids; /* proc by id, 8 bytes */
     struct map states;
     size_t states_n; /* bytes of all of them */
+    uint64_t refused, refused_kept; /* number of the last KEEP_M_REFUSED; kept of them */
+    bool refused_due; /* one is to be sent */
     long nofile;     /* the soft limit that children get */
     int oom;         /* the oom_score_adj that children get */
     char space[sizeof(struct keep_head) + KEEP_DATA];
@@ -175,6 +177,8 @@ void streams_deadline(struct keeper *k);
 /* keeper_minder.c */
 /* The minder of uid; starts it if there is none. NULL with errno. */
 struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid);
+/* Gives all minders the state KEEP_RULES_KEY. */
+void minders_rules(struct keeper *k);
 void minder_message(struct keeper *k, struct minder *mi);
 
 /* keeper_worker.c */
@@ -186,6 +190,8 @@ void worker_pump(struct keeper *k);
 /* Handles one message of the worker; false: there is none, or the worker is gone. */
 bool worker_message(struct keeper *k);
 void worker_answer(struct keeper *k, uint64_t token, struct str body, int errnum);
+/* A KEEP_M_REFUSED. */
+void worker_refused(struct keeper *k, struct str what);
 /* An empty value deletes. */
 void keeper_store(struct keeper *k, struct str key, struct str value);
 /*

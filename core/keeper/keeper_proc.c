@@ -489,8 +489,9 @@ void proc_take_input(struct keeper *k, struct keeper_proc *p, struct keep_msg *m
     bool due = !list_empty(&p->dirty);
     proc_write_input(k, p);
     proc_mark(k, p);
-    /* The worker counts what it was not told of as on its way, and waits for room. */
-    bool owed = p->p.input - p->told_input > QUIET_MAX;
+    /* Until a record says so, the worker takes what was pending at the last one, and all
+     * that came since, for pending still, and sends less. */
+    bool owed = p->p.input_pending + (p->p.input - p->told_input) > QUIET_MAX;
     if ((m->h.flags & KEEP_QUIET) && p->pending_n == 0 && !due && !owed)
         list_del(&p->dirty);
 }

@@ -107,6 +107,21 @@ static bool hand_over(struct keeper *k)
     return true;
 }
 
+/* Sends what came since the handover. False: the worker's socket is full. */
+static bool tell_refused(struct keeper *k)
+{
+    struct str key;
+    void *value;
+    for (void *e = NULL; k->refused_due && (e = map_next(&k->states, e, &key, &value));) {
+        struct keeper_state *s = value;
+        if (!s->handed && !send_state(k, key, s))
+            return false;
+        s->handed = true;
+    }
+    k->refused_due = false;
+    return true;
+}
+
 void worker_pump(struct keeper *k)
 {
     if (k->worker.fd < 0)
@@ -123,7 +138,7 @@ void worker_pump(struct keeper *k)
         if (room)
             list_del(&p->dirty);
     }
-    room = room && upgrade_tell(k);
+    room = room && tell_refused(k) && upgrade_tell(k);
     watch_set(k, &k->worker, room ? EPOLLIN : EPOLLIN | EPOLLOUT);
 }
 
@@ -134,6 +149,22 @@ void worker_answer(struct keeper *k, uint64_t token, struct str body, int errnum
                          .body = body};
     if (k->worker.fd >= 0 && k->ready_sent)
         keep_send(k->worker.fd, &m);
+}
+
+void worker_refused(struct keeper *k, struct str what)
+{
+    char key[64];
+    if (k->refused_kept >= KEEP_REFUSED_KEPT)
+        return;
+    snprintf(key, sizeof(key), KEEP_REFUSED_KEY "%llu", (unsigned long long)++k->refused);
+    keeper_store(k, str_of(key), what);
+    struct keeper_state *s = map_get(&k->states, str_of(key));
+    if (!s)
+        return;
+    k->refused_kept++;
+    s->handed = false;
+    k->refused_due = true;
+    worker_pump(k);
 }
 
 /* ---- its requests ---- */
@@ -221,6 +252,8 @@ void keeper_store(struct keeper *k, struct str key, struct str value)
     struct keeper_state *s = map_get(&k->states, key);
     size_t before = s ? s->n : 0;
     if (value.n == 0) {
+        if (s && str_starts(key, STR(KEEP_REFUSED_KEY)))
+            k->refused_kept--;
         map_del(&k->states, key);
         if (s)
             free(s->value);
@@ -304,6 +337,9 @@ bool worker_message(struct keeper *k)
             worker_answer(k, m.h.id, str_n(NULL, 0), errno);
         break;
     }
+    case KEEP_RULES:
+        minders_rules(k);
+        break;
     case KEEP_HOLD:
         if (m.nfds > 0)
             hold(k, &m);

@@ -60,11 +60,24 @@ enum keep_type {
                      of its open; body: its name. The same token again asks for the
                      outcome */
     KEEP_UPGRADED, /* id: token; body: why it was refused, "" when it was done */
-    KEEP_FLOW /* worker to keeper; id, b: stream (0 or 1), a: a caller waits for what was
+    KEEP_FLOW, /* worker to keeper; id, b: stream (0 or 1), a: a caller waits for what was
                  written at this offset and after it; UINT64_MAX: no caller waits. The
                  keeper reads no more than fits the spool until the offset is raised, or
                  LIMIT_HOLD_BACK_MS (on a full disk a quarter of a second) have passed
                  without a KEEP_FLOW for the stream */
+    KEEP_M_REFUSED, /* minder to keeper; body: what the fence refused a program, JSON.
+                       The keeper stores it as the state KEEP_REFUSED_KEY and a number,
+                       and sends that to the worker, which deletes it */
+    KEEP_RULES,  /* worker to keeper; its state, under KEEP_RULES_KEY, is the rules of the
+                    network beside those of the start, JSON: all minders get it */
+    KEEP_M_RULES /* keeper to minder; body: that */
+};
+
+#define KEEP_REFUSED_KEY "refused/"
+#define KEEP_RULES_KEY   "fence/rules"
+enum {
+    KEEP_REFUSED_MAX = 8 << 10, /* bytes of one */
+    KEEP_REFUSED_KEPT = 256     /* of them; what comes while so many wait is not kept */
 };
 
 /*

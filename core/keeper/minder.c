@@ -15,6 +15,8 @@
 #include "keeper/keepmsg.h"
 #include "os/sig.h"
 #include "os/spawn.h"
+#include "reach/notify.h"
+#include "reach/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,8 +44,9 @@ struct child {
 
 struct minder_self {
     struct list children;
-    int signals; /* readable when SIGCHLD came */
-    int fence;   /* owned; the ruleset of what it starts; -1: none */
+    int signals;                   /* readable when SIGCHLD came */
+    int fence;                     /* owned; the ruleset of what it starts; -1: none */
+    struct supervisor *supervisor; /* of its network; NULL: not limited */
     char space[sizeof(struct keep_head) + KEEP_DATA];
 };
 
@@ -147,6 +150,13 @@ int minder_spawn_parse(struct str body, struct minder_program *out)
     return 0;
 }
 
+/* In the child: its calls are decided by us, who get the listener by the report. */
+static int submit(int report)
+{
+    int listener = notify_install();
+    return listener < 0 ? -1 : notify_pass(report, "L", 1, listener);
+}
+
 static void do_spawn(struct minder_self *mi, struct keep_msg *m)
 {
     struct minder_program p;
@@ -162,7 +172,8 @@ static void do_spawn(struct minder_self *mi, struct keep_msg *m)
                       .cwd = whole && *p.cwd ? p.cwd : NULL,
                       .tty = (m->h.flags & KEEP_PTY) != 0,
                       .subreaper = true,
-                      .fence = mi->fence >= 0 ? &mi->fence : NULL};
+                      .fence = mi->fence >= 0 ? &mi->fence : NULL,
+                      .before = mi->supervisor ? submit : NULL};
     for (int i = 0; i < 3; i++)
         s.fds[i] = m->fds[need == 1 ? 0 : i];
     pid_t pid;
@@ -211,12 +222,19 @@ static void do_request(struct keep_msg *m)
 }
 
 /* Reports the result of a start, once; then an exit that came before it. */
-static void settle(struct child *c)
+static void settle(struct minder_self *mi, struct child *c)
 {
     struct spawn_failure f;
-    ssize_t n = read(c->report, &f, sizeof(f));
+    int listener = -1;
+    ssize_t n = mi->supervisor ? notify_take(c->report, &f, sizeof(f), &listener)
+                               : read(c->report, &f, sizeof(f));
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
+    if (listener >= 0) {
+        supervisor_add(mi->supervisor, listener);
+        settle(mi, c);
+        return;
+    }
     close(c->report);
     c->report = -1;
     if (n == (ssize_t)sizeof(f)) {
@@ -258,7 +276,7 @@ static void reap(struct minder_self *mi)
             c->exited = true;
             c->status = status;
             if (c->report >= 0)
-                settle(c); /* the pipe is at its end: the writer is dead */
+                settle(mi, c); /* the pipe is at its end: the writer is dead */
             else if (c->id == 0)
                 child_free(c);
             else {
@@ -268,6 +286,18 @@ static void reap(struct minder_self *mi)
             break;
         }
     }
+}
+
+/* What the rules allow beside those of the start. */
+static void take_rules(struct minder_self *mi, struct str text)
+{
+    struct err e = ERR_INIT;
+    struct json *rules = json_parse(text, &e);
+    if (rules)
+        supervisor_extend(mi->supervisor, rules);
+    else
+        log_warn("cannot read rules of the network: %s", e.text);
+    json_free(rules);
 }
 
 /* One message; false when the keeper is gone. */
@@ -283,6 +313,8 @@ static bool serve_keeper(struct minder_self *mi)
         do_spawn(mi, &m);
     else if (m.h.type == KEEP_M_REQUEST)
         do_request(&m);
+    else if (m.h.type == KEEP_M_RULES && mi->supervisor)
+        take_rules(mi, m.body);
     keep_release(&m);
     return true;
 }
@@ -342,7 +374,29 @@ static void end_all(struct minder_self *mi)
     }
 }
 
-int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence)
+static void tell_refused(void *arg, const struct json *what)
+{
+    (void)arg;
+    struct buf text = BUF_INIT(KEEP_REFUSED_MAX);
+    struct keep_msg m = {.h = {.type = KEEP_M_REFUSED}};
+    json_print(&text, what);
+    m.body = buf_str(&text);
+    if (m.body.n > 0)
+        tell(&m);
+    buf_release(&text);
+}
+
+/* Reads the rules of the network. NULL: without them no program may be started. */
+static struct supervisor *supervise(struct minder_self *mi, int fd)
+{
+    struct json *rules = supervisor_read(fd);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    struct supervisor *s = rules ? supervisor_open(rules, fd, tell_refused, mi) : NULL;
+    json_free(rules);
+    return s;
+}
+
+int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence, int reach)
 {
     static struct minder_self one; /* it ends with its process */
     struct minder_self *mi = &one;
@@ -355,6 +409,10 @@ int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence)
     mi->fence = fence;
     if (fence >= 0)
         fcntl(fence, F_SETFD, FD_CLOEXEC);
+    if (reach >= 0 && !(mi->supervisor = supervise(mi, reach))) {
+        log_error("cannot read the rules of the network; no program is started");
+        return 1;
+    }
     int wanted[] = {SIGCHLD};
     mi->signals = sig_open(wanted, 1);
     if (mi->signals < 0)
@@ -366,32 +424,37 @@ int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence)
     }
 
     for (;;) {
-        struct pollfd p[2 + STARTS_MAX];
-        struct child *who[2 + STARTS_MAX];
-        nfds_t n = 2;
+        struct pollfd p[3 + STARTS_MAX];
+        struct child *who[3 + STARTS_MAX];
+        nfds_t n = 3;
         p[1] = (struct pollfd){.fd = mi->signals, .events = POLLIN};
         struct list *it, *tmp;
         list_each (it, tmp, &mi->children) {
             struct child *c = list_entry(it, struct child, node);
-            if (c->report < 0 || n == 2 + STARTS_MAX)
+            if (c->report < 0 || n == 3 + STARTS_MAX)
                 continue;
             who[n] = c;
             p[n++] = (struct pollfd){.fd = c->report, .events = POLLIN};
         }
         /* With many starts pending the next one waits in the socket. */
-        bool full = n == 2 + STARTS_MAX;
+        bool full = n == 3 + STARTS_MAX;
         p[0] = (struct pollfd){.fd = full ? -1 : KEEPER_FD, .events = POLLIN};
-        if (poll(p, n, -1) < 0 && errno != EINTR)
+        p[2] = (struct pollfd){.fd = mi->supervisor ? supervisor_fd(mi->supervisor) : -1,
+                               .events = POLLIN};
+        if (poll(p, n, mi->supervisor ? supervisor_wait(mi->supervisor) : -1) < 0 &&
+            errno != EINTR)
             return 1;
-        for (nfds_t i = 2; i < n; i++) {
+        for (nfds_t i = 3; i < n; i++) {
             if (p[i].revents)
-                settle(who[i]);
+                settle(mi, who[i]);
         }
         if (p[1].revents) {
             while (sig_next(mi->signals) > 0)
                 ;
             reap(mi);
         }
+        if (mi->supervisor)
+            supervisor_turn(mi->supervisor);
         if (p[0].revents && !serve_keeper(mi)) {
             end_all(mi);
             return 0;

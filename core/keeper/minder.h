@@ -2,6 +2,9 @@
 /*
  * The minder: parent of every shell and process of one user.
  *
+ * If a fence limits the network it runs the supervisor (reach/supervisor.h), which reads
+ * the memory of programs, too.
+ *
  * Two tasks need an ancestor of the right uid: looking into a process (is it
  * waiting for input?), which yama or missing capabilities refuse to others,
  * and signalling another user's tree. Such a look reads /proc and may block on
@@ -73,8 +76,9 @@ int minder_spawn_parse(struct str body, struct minder_program *out);
  * The minder's whole life. It becomes uid and gid (with the supplementary
  * groups of the user database), gives itself `nofile` as soft descriptor
  * limit and `oom` as oom_score_adj, which its children inherit. fence: the ruleset that
- * restricts every program it starts, and not itself (os/landlock.h); -1: none.
+ * restricts every program it starts, and not itself (os/landlock.h); -1: none. reach: the
+ * rules of their network (reach/supervisor.h), JSON in a file; -1: it is not limited.
  */
-int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence);
+int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence, int reach);
 
 #endif

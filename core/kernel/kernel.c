@@ -67,6 +67,9 @@ static void on_turn(struct companion *host)
     struct kernel *k = kernel_of(host);
     struct err e = ERR_INIT;
     struct cell *c = kernel_first_cell(k);
+    if (kernel_is_full(k))
+        return; /* a turn follows */
+    kernel_tell_room(k);
     if (!c || c->call.step != CALL_WAITING)
         return;
     if (k->state != KERNEL_READY || k->leaving)
@@ -235,6 +238,7 @@ static const struct companion_kind kind = {
     .lines = {.line = on_host_line,
               .head = on_host_head,
               .read = on_host_read,
+              .room = companion_room,
               .end = companion_over},
     .save = on_save,
     .turn = on_turn,

@@ -37,14 +37,24 @@ struct kernel_activity kernel_activity(const struct kernel *k)
 
 int kernel_tell(struct kernel *k, struct str line, struct err *e)
 {
-    uint64_t at;
     if (!k->host.process)
         return err_set(e, ERR_GONE, "the kernel %s does not run", k->host.name);
-    if (line.n > process_stdin_room(k->host.process, &at))
+    if (!companion_has_room(&k->host, line.n))
         return err_set(e, ERR_LIMIT, "the kernel %s does not take a message of %zu bytes",
                        k->host.name, line.n);
     companion_send(&k->host, line);
     return 0;
+}
+
+bool kernel_is_full(const struct kernel *k) { return k->host.late.cap > 0; }
+
+void kernel_tell_room(struct kernel *k)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->listeners) {
+        struct kernel_listener *l = list_entry(it, struct kernel_listener, node);
+        l->ears->host(l, "room");
+    }
 }
 
 const char *kernel_process(const struct kernel *k) { return k->host.process_name; }

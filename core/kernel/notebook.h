@@ -44,4 +44,11 @@ int notebook_print(struct buf *out, const struct notebook *b);
  */
 int notebook_write(struct buf *out, struct str book, bool file);
 
+enum { NOTEBOOK_JSON_MAX = 64 << 20 }; /* bytes of one value of an old notebook */
+/*
+ * Appends a notebook of nbformat 3 (a valid JSON object) as one of nbformat 4.5. Returns
+ * -1 if it is not an object, or out is full.
+ */
+int notebook_upgrade(struct str text, struct buf *out);
+
 #endif

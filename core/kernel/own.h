@@ -101,6 +101,8 @@ uint64_t listeners_seen(const struct kernel *k, uint64_t at);
 struct cell *kernel_first_cell(const struct kernel *k);
 /* Lets the host send as much more as both the kernel and the running cell have read. */
 void kernel_tell_seen(struct kernel *k);
+/* Tells the listeners that no message waits for the host. */
+void kernel_tell_room(struct kernel *k);
 /*
  * Begins its time limit, unless that was done when its kernel started: with the start,
  * which gets 2 s at least, or with the cell.

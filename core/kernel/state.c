@@ -140,6 +140,7 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
                 k->host.name);
         return;
     }
+    companion_send(&k->host, STR("\n")); /* ends a line that was sent in part */
     bool runs = k->nrecords && k->records[k->nrecords - 1].to == 0;
     k->doing = k->state != KERNEL_READY ? "starting" : runs ? "busy" : "idle";
     if (runs)

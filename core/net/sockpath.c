@@ -196,7 +196,10 @@ static int make_dir(const struct sockpath *s, struct err *e)
     return strlen(dir) > s->place ? make_private(dir, e) : 0;
 }
 
-/* Returns a locked descriptor; -1 and sets *e. */
+/*
+ * Returns a descriptor, locked where the file system has locks, as some over a network do
+ * not; -1 and sets *e.
+ */
 static int lock(const char *path, struct err *e)
 {
     char file[SOCKPATH_MAX + sizeof(".lock")];
@@ -208,6 +211,8 @@ static int lock(const char *path, struct err *e)
     while (flock(fd, LOCK_EX) < 0) {
         if (errno == EINTR)
             continue;
+        if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP)
+            break;
         err_sys(e, errno, "cannot lock %s", file);
         close(fd);
         return -1;

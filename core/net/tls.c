@@ -197,6 +197,13 @@ static int greet(struct stream_layer *l)
     if (t->downgraded)
         return (int)refuse(t, MBEDTLS_ERR_SSL_BAD_PROTOCOL_VERSION);
     timer_stop(&t->late);
+    /*
+     * The next read sends the tickets of a server (RFC 8446 4.6.1). Without them nothing
+     * acknowledges the client's Finished at once, and a client with Nagle's algorithm
+     * keeps its request back for 40 ms.
+     */
+    if (!t->client)
+        task_defer(l->s->io.loop, &l->again);
     return 0;
 }
 

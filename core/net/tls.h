@@ -40,6 +40,8 @@ struct tls_files {
 struct tls_server *tls_server_new(const struct tls_files *f, struct err *e);
 /* The same, but reads no file and starts nothing before the first connection. */
 struct tls_server *tls_server_later(const struct tls_files *f);
+/* The same from memory: pem has the certificate and its key. Returns NULL and sets *e. */
+struct tls_server *tls_server_made(struct str pem, struct err *e);
 void tls_server_free(struct tls_server *t); /* streams live on */
 /*
  * Puts TLS under a stream that has just been accepted and opened. A handshake that takes

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include <mbedtls/error.h>
 #include <mbedtls/psa_util.h>
 
 /*
@@ -131,8 +130,8 @@ static void wipe(struct buf *b)
 
 static int say_library(struct err *e, const char *what, const char *path, int rc)
 {
-    char why[128];
-    mbedtls_strerror(rc, why, sizeof(why));
+    char why[TLS_WHY];
+    tls_library_words(rc, why);
     return err_set(e, ERR_INVALID, "cannot use %s %s: %s", what, path, why);
 }
 
@@ -307,6 +306,33 @@ struct tls_server *tls_server_new(const struct tls_files *f, struct err *e)
         return t;
     tls_server_free(t);
     return NULL;
+}
+
+struct tls_server *tls_server_made(struct str pem, struct err *e)
+{
+    if (trust_begin(e) < 0)
+        return NULL;
+    struct tls_conf *c = new_conf(MBEDTLS_SSL_IS_SERVER);
+    char *z = xstrndup(pem.p, pem.n);
+    mbedtls_ssl_conf_ciphersuites(&c->ssl, server_suites);
+    mbedtls_ssl_conf_authmode(&c->ssl, MBEDTLS_SSL_VERIFY_NONE);
+    int rc = mbedtls_x509_crt_parse(&c->chain, (unsigned char *)z, pem.n + 1);
+    rc = rc ? rc
+            : mbedtls_pk_parse_key(&c->key, (unsigned char *)z, pem.n + 1, NULL, 0,
+                                   mbedtls_psa_get_random, MBEDTLS_PSA_RANDOM_STATE);
+    rc = rc ? rc : mbedtls_ssl_conf_own_cert(&c->ssl, &c->chain, &c->key);
+    explicit_bzero(z, pem.n);
+    free(z);
+    if (rc) {
+        say_library(e, "the certificate", "that was made", rc);
+        tls_conf_unref(c);
+        return NULL;
+    }
+    give_tickets(c);
+    struct tls_server *t = xnew(struct tls_server);
+    t->conf = c;
+    look_at_files(t); /* there are none, and none will have changed */
+    return t;
 }
 
 void tls_server_free(struct tls_server *t)

@@ -59,6 +59,9 @@ struct tls {
 int tls_look_at(void *t, mbedtls_x509_crt *crt, int depth, uint32_t *flags);
 /* Sets t->e, unless it is set, to the meaning of the library's error. */
 void tls_explain(struct tls *t, int rc);
+enum { TLS_WHY = 160 };
+/* Writes the library's sentence for its error rc, at most as much as there is room. */
+void tls_library_words(int rc, char why[TLS_WHY]);
 /* "2026-01-02 03:04:05" into out, of 20 bytes. */
 void tls_date(const mbedtls_x509_time *at, char out[20]);
 /* This machine's clock, as the library reads it. */

@@ -2,13 +2,13 @@
 /* Faults of a handshake or a connection, in words. */
 #include "net/tls_own.h"
 
+#include "archive/zip_text.h"
 #include "net/trust.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <time.h>
 
-#include <mbedtls/error.h>
 
 enum { NAMES_SHOWN = 8, NAME_SHOWN = 100 };
 
@@ -247,15 +247,48 @@ static bool is_tls(const struct tls *t)
     return t->first_n < 2 || (t->first[0] >= 20 && t->first[0] <= 23 && t->first[1] == 3);
 }
 
+/* Made by build/mbedtls-errors.sh. */
+ZIP_TABLES(mbedtls)
+extern const struct {
+    short code;
+    char text[160];
+} mbedtls_error_texts[];
+
+static void add_sentence(struct buf *out, int code)
+{
+    mbedtls_unpack();
+    size_t i = 0;
+    while (mbedtls_error_texts[i].code && mbedtls_error_texts[i].code != code)
+        i++;
+    if (mbedtls_error_texts[i].code)
+        buf_addz(out, mbedtls_error_texts[i].text);
+    else
+        buf_addf(out, "UNKNOWN ERROR CODE (%04X)", (unsigned)code);
+}
+
+void tls_library_words(int rc, char why[TLS_WHY])
+{
+    struct buf out = BUF_INIT(1024);
+    int high = -rc & 0xff80, low = -rc & 0x7f;
+    if (high)
+        add_sentence(&out, high);
+    if (low && high != -MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE) {
+        buf_addz(&out, high ? " : " : "");
+        add_sentence(&out, low);
+    }
+    snprintf(why, TLS_WHY, "%s", buf_z(&out));
+    buf_release(&out);
+}
+
 static void say_library(struct tls *t, int rc)
 {
-    char why[160] = "";
+    char why[TLS_WHY] = "";
     uint32_t flags = mbedtls_ssl_get_verify_result(&t->ssl);
     if (rc == MBEDTLS_ERR_X509_CERT_VERIFY_FAILED && flags != 0 && flags != UINT32_MAX) {
         mbedtls_x509_crt_verify_info(why, sizeof(why), "", flags);
         why[strcspn(why, "\n")] = '\0';
     } else {
-        mbedtls_strerror(rc, why, sizeof(why));
+        tls_library_words(rc, why);
     }
     err_set(&t->e, ERR_INVALID, "the TLS %s with %s failed: %s",
             t->layer.ready ? "connection" : "handshake", peer_of(t), why);

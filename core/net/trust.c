@@ -2,6 +2,9 @@
 /* Certificates of authorities: where they are, and how they are read. */
 #include "net/trust.h"
 
+#include "base/enc.h"
+#include "base/hash.h"
+
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
@@ -210,3 +213,68 @@ void trust_free(struct trust *t)
 const char *trust_source(const struct trust *t) { return t->source; }
 unsigned trust_count(const struct trust *t) { return t->count; }
 struct mbedtls_x509_crt *trust_chain(struct trust *t) { return &t->chain; }
+
+int trust_print(const struct trust *t, struct buf *out, struct err *e)
+{
+    enum { LINE = 64 }; /* RFC 7468, 2 */
+    struct buf text = BUF_INIT(LIMIT_PEM_MAX);
+    for (const mbedtls_x509_crt *c = &t->chain; c && c->raw.p; c = c->next) {
+        buf_reset(&text);
+        enc_base64(&text, str_n(c->raw.p, c->raw.len));
+        buf_addz(out, "-----BEGIN CERTIFICATE-----\n");
+        for (size_t at = 0; at < text.n; at += LINE) {
+            buf_adds(out, str_sub(buf_str(&text), at, LINE));
+            buf_addc(out, '\n');
+        }
+        buf_addz(out, "-----END CERTIFICATE-----\n");
+    }
+    bool full = buf_full(out) || buf_full(&text);
+    buf_release(&text);
+    return full ? err_set(e, ERR_LIMIT, "there are too many trusted certificates") : 0;
+}
+
+/* A number of n bytes, high byte first. */
+static void put_number(struct buf *out, uint64_t v, int n)
+{
+    for (int i = n - 1; i >= 0; i--)
+        buf_addc(out, (char)(v >> (8 * i)));
+}
+
+static void put_word(struct buf *out, const char *word)
+{
+    put_number(out, strlen(word), 2);
+    buf_addz(out, word);
+}
+
+int trust_print_java(const struct trust *t, struct buf *out, struct err *e)
+{
+    static const char password[] = "changeit", salt[] = "Mighty Aphrodite";
+    enum { MAGIC = 0xFEEDFEED, VERSION = 2, CERTIFICATE = 2 };
+    struct hash h;
+    uint8_t digest[HASH_SHA1_SIZE];
+    size_t from = out->n;
+    unsigned number = 0;
+    put_number(out, MAGIC, 4);
+    put_number(out, VERSION, 4);
+    put_number(out, t->count, 4);
+    for (const mbedtls_x509_crt *c = &t->chain; c && c->raw.p; c = c->next) {
+        char alias[16];
+        snprintf(alias, sizeof(alias), "%u", ++number);
+        put_number(out, CERTIFICATE, 4);
+        put_word(out, alias);
+        put_number(out, 0, 8); /* when it came */
+        put_word(out, "X.509");
+        put_number(out, c->raw.len, 4);
+        buf_adds(out, str_n(c->raw.p, c->raw.len));
+    }
+    hash_begin_sha1(&h);
+    for (const char *p = password; *p; p++)
+        hash_add(&h, str_n((char[2]){0, *p}, 2));
+    hash_add(&h, str_of(salt));
+    hash_add(&h, str_sub(buf_str(out), from, out->n));
+    hash_end(&h, digest);
+    buf_adds(out, str_n(digest, sizeof(digest)));
+    return buf_full(out)
+               ? err_set(e, ERR_LIMIT, "there are too many trusted certificates")
+               : 0;
+}

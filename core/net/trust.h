@@ -37,6 +37,13 @@ void trust_free(struct trust *t);
 /* The place that it was read from, for messages. */
 const char *trust_source(const struct trust *t);
 unsigned trust_count(const struct trust *t);
+/* Appends all of them as PEM. Returns -1 and sets *e. */
+int trust_print(const struct trust *t, struct buf *out, struct err *e);
+/*
+ * Appends them as a key store of Java (JKS, version 2), with the password changeit: as
+ * sun.security.provider.JavaKeyStore reads it. Returns -1 and sets *e.
+ */
+int trust_print_java(const struct trust *t, struct buf *out, struct err *e);
 /* The library's form of it, owned by t. */
 struct mbedtls_x509_crt *trust_chain(struct trust *t);
 

@@ -25,9 +25,9 @@ enum {
     REFER_ABI = 2
 };
 
-/* struct landlock_ruleset_attr as of ABI 1; the kernel takes later members as 0. */
+/* struct landlock_ruleset_attr as of ABI 4; the kernel takes later members as 0. */
 struct ruleset_attr {
-    uint64_t files;
+    uint64_t files, net;
 };
 
 struct beneath_attr {
@@ -52,9 +52,10 @@ uint32_t landlock_rights(int abi)
     return abi < 1 ? 0 : rights;
 }
 
-int landlock_ruleset(uint32_t rights)
+int landlock_ruleset(uint32_t rights, uint32_t net)
 {
-    struct ruleset_attr a = {rights};
+    struct ruleset_attr a = {rights, net};
+    /* Before ABI 4 the kernel takes a longer one, too, if the rest is 0. */
     return (int)syscall(SYS_landlock_create_ruleset, &a, sizeof(a), 0);
 }
 

@@ -40,11 +40,14 @@ enum landlock_right {
 int landlock_abi(void);
 /* All rights that a kernel of this version knows. */
 uint32_t landlock_rights(int abi);
+/* Rights of TCP ports, of Linux 6.7, ABI 4. */
+enum landlock_net { LANDLOCK_BIND_TCP = 1 << 0, LANDLOCK_CONNECT_TCP = 1 << 1 };
+
 /*
- * A ruleset that refuses `rights` wherever no rule gives them. A close-on-exec
- * descriptor, or -1 with errno.
+ * A ruleset that refuses `rights` wherever no rule gives them, and those of net (which
+ * the kernel must know) for all ports. A close-on-exec descriptor, or -1 with errno.
  */
-int landlock_ruleset(uint32_t rights);
+int landlock_ruleset(uint32_t rights, uint32_t net);
 /*
  * Gives rights to what fd names (O_PATH is enough); of a file that is not a folder, those
  * that folders alone can have are left out. Returns 0, or -1 with errno.

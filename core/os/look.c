@@ -603,10 +603,10 @@ static void look_process(struct look_work *l, struct finding *f,
         mine.state = LOOK_UNKNOWN;
         snprintf(mine.how + used, sizeof(mine.how) - used, " while a thread runs");
     }
-    /* A process keeps its system call when it stops: it may have stopped meanwhile. */
+    /* A process keeps its system call while it stops, also while it is woken for that. */
     struct procfs_stat now;
     if (mine.state == LOOK_YES && mine.who == p && procfs_stat(p->pid, &now) == 0 &&
-        reads_nothing(&now))
+        (reads_nothing(&now) || (n == 1 && now.state == 'R')))
         return;
     finding_merge(f, &mine);
 }

@@ -19,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -164,6 +165,8 @@ static void child(const struct spawn *s, int report)
     spawn_close_from(4);
     if (s->subreaper)
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (s->before && s->before(3) < 0)
+        fail(3, SPAWN_FENCE);
     exec_in_path(s);
     fail(3, SPAWN_EXEC);
 }
@@ -171,7 +174,8 @@ static void child(const struct spawn *s, int report)
 int spawn_start(const struct spawn *s, pid_t *pid, int *report)
 {
     int p[2];
-    if (pipe2(p, O_CLOEXEC) < 0)
+    if (s->before ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p) < 0
+                  : pipe2(p, O_CLOEXEC) < 0)
         return -1;
     pid_t got = fork();
     if (got == 0)

@@ -33,6 +33,13 @@ struct spawn {
     bool in_front;    /* no session of its own but a process group, in the foreground
                          of our terminal, fds[0], if we were there */
     const int *fence; /* its ruleset (os/landlock.h); NULL: none */
+    /*
+     * Called in the child just before the program runs, when 3 is the report and nothing
+     * else is open. Makes only system calls. -1 with errno: the start fails as
+     * SPAWN_FENCE. NULL: none. With it the report is a unix socket, and what is sent by
+     * it comes before its end.
+     */
+    int (*before)(int report);
     bool limited;     /* spawn_give_limits with these */
     long nofile;
     int oom;

@@ -44,6 +44,7 @@ static void op_free(void *p)
     buf_release(&op->command);
     term_free(op->term);
     term_free(op->term_err);
+    json_free(op->r.refused);
     free(op->as);
     free(op);
 }

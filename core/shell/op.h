@@ -39,6 +39,7 @@ struct op_result {
     int64_t duration_ms;
     struct look look;    /* waiting for input? */
     bool looked;
+    struct json *refused; /* owned by the op; sentences of NOTE_FENCE; NULL: none */
     struct err err;
 };
 
@@ -60,6 +61,7 @@ enum note_kind {
     NOTE_FRESH_SHELL,
     NOTE_REINSTALLED, /* the code that reports the ends of commands */
     NOTE_DISK,        /* the disk is full; from: bytes that are left of the reserve */
+    NOTE_FENCE,       /* the fence refused something to one of its programs */
     NOTE_KEYS,        /* no text; session_type has room again */
     NOTE_STATE,       /* no text; what the session does, or its size, may have changed */
     NOTE_KINDS

@@ -25,6 +25,22 @@ const char *session_name(const struct session *s) { return s->name; }
 struct engine *session_engine(const struct session *s) { return s->en; }
 const char *session_cwd(const struct session *s) { return s->report.cwd; }
 const char *session_path(const struct session *s) { return s->report.path; }
+pid_t session_pid(const struct session *s) { return s->proc.r.pid; }
+
+void session_refused(struct session *s, const char *sentence)
+{
+    enum { KEPT = 8 };
+    struct list *it, *tmp;
+    list_each (it, tmp, &s->run.waiters) {
+        struct op *op = list_entry(it, struct op, node);
+        if (!op->r.refused)
+            op->r.refused = json_array();
+        if (json_count(op->r.refused) < KEPT)
+            json_push_str(op->r.refused, str_of(sentence));
+    }
+    session_notify(&s->run.waiters, NOTE_FENCE, sentence);
+}
+
 pid_t session_last_background(const struct session *s)
 {
     return s->report.last_background;

@@ -190,6 +190,10 @@ struct engine *session_engine(const struct session *s);
 const char *session_cwd(const struct session *s);
 /* PATH when the last command ended, or else when the shell was started; "": unknown. */
 const char *session_path(const struct session *s);
+/* The process of its shell; 0: none runs. */
+pid_t session_pid(const struct session *s);
+/* The fence refused something to a program of it: tells who waits for a command. */
+void session_refused(struct session *s, const char *sentence);
 /* $! when the last command ended; 0: none. */
 pid_t session_last_background(const struct session *s);
 /*

@@ -29,7 +29,7 @@ enum {
     EARLY_MAX = 64 << 10,
     PROMPT_WAIT_MS = 200,    /* for what the shell says it dropped */
     INTERRUPT_MS = 20, /* for the shell to put a program that it starts in front */
-    INTERRUPT_LOOKS = 6, /* after a SIGINT, each twice as late as the one before */
+    INTERRUPT_LOOKS = 8, /* after a SIGINT, each twice as late as the one before */
     INTERRUPT_LOOKS_CHILD = 12, /* at a child that has not started its program */
     STORED_PARTS = 16, /* the state is stored after each such part of a spool */
     RECORDS_MAX = 48 << 10,  /* bytes of the file r; then it is emptied when idle */

@@ -95,7 +95,7 @@ struct str outline_name(const struct outline *o, const struct outline_item *i)
     return str_sub(buf_str(&o->text), i->at + i->role, i->name);
 }
 
-static struct str rest_of(const struct outline *o, const struct outline_item *i)
+struct str outline_rest(const struct outline *o, const struct outline_item *i)
 {
     return str_sub(buf_str(&o->text), i->at + i->role + i->name, i->rest);
 }
@@ -133,7 +133,7 @@ void outline_put_item(const struct outline *o, const struct outline_item *i,
     }
     if (i->ref)
         buf_addf(out, " e%u", i->ref);
-    buf_adds(out, rest_of(o, i));
+    buf_adds(out, outline_rest(o, i));
 }
 
 /* ---- lines ---- */
@@ -225,7 +225,7 @@ static bool line_has(const struct outline *o, const struct lines *l, size_t k,
 {
     for (size_t i = l->at[k]; i < l->at[k + 1]; i++) {
         if (contains(outline_name(o, &o->items[i]), text) ||
-            contains(rest_of(o, &o->items[i]), text))
+            contains(outline_rest(o, &o->items[i]), text))
             return true;
     }
     return false;

@@ -57,6 +57,7 @@ void outline_add(struct outline *o, const struct outline_put *p);
 
 struct str outline_role(const struct outline *o, const struct outline_item *i);
 struct str outline_name(const struct outline *o, const struct outline_item *i);
+struct str outline_rest(const struct outline *o, const struct outline_item *i);
 struct str outline_path(const struct outline *o, const struct outline_item *i);
 /* Appends `link "Cart (2)" e3`. */
 void outline_put_item(const struct outline *o, const struct outline_item *i,

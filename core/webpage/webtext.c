@@ -48,6 +48,7 @@ static void release(void *p)
     buf_release(&w->disposition);
     json_free(w->notes);
     free(w->saved);
+    free(w->login);
     free(w->agent);
     free(w->ca);
     free(w);

@@ -3,6 +3,7 @@
 #include "webpage/webtext_own.h"
 
 #include "base/enc.h"
+#include "webpage/login.h"
 #include "base/xalloc.h"
 #include "http/url_join.h"
 #include "net/trust.h"
@@ -376,6 +377,15 @@ static struct cookies_where where(const struct webtext *w, const struct url *u)
     return (struct cookies_where){.host = u->host, .path = u->target, .secure = u->tls};
 }
 
+static void note_login(struct webtext *w, struct str challenge)
+{
+    struct buf text = BUF_INIT(1000);
+    login_explain(&text, str_of(w->ask.url), challenge);
+    if (text.n)
+        json_push_str(w->notes, buf_str(&text));
+    buf_release(&text);
+}
+
 static void on_head(struct httpc *c)
 {
     struct webtext *w = container_of(c, struct webtext, http);
@@ -387,6 +397,8 @@ static void on_head(struct httpc *c)
     buf_adds(&w->encoding, http_field(&c->head, "content-encoding"));
     buf_adds(&w->location, http_field(&c->head, "location"));
     buf_adds(&w->disposition, http_field(&c->head, "content-disposition"));
+    if (w->answer == 401)
+        note_login(w, http_field(&c->head, "www-authenticate"));
     if (url_parse(&u, str_of(w->ask.url), NULL) < 0)
         return;
     struct cookies_where from = where(w, &u);
@@ -466,6 +478,29 @@ static int add_metadata(struct webtext *w, const struct url *u, struct buf *out)
     return rc < 0 ? rc : httpc_add_field(out, "Sec-Fetch-Dest", STR("document"));
 }
 
+/* Returns the "name:password" that was given for this server; p NULL: none. */
+static struct str login_of(const struct webtext *w, const struct url *u)
+{
+    struct url given;
+    bool same = w->login && url_parse(&given, str_of(w->login), NULL) == 0 &&
+                given.tls == u->tls && given.port == u->port &&
+                str_eq(given.host, u->host);
+    return same ? given.user : (struct str){0};
+}
+
+/* Keeps the login of the address, which is not shown, for all pages of its server. */
+static void take_login(struct webtext *w)
+{
+    struct url u;
+    char *url = w->ask.url;
+    if (url_parse(&u, str_of(url), NULL) < 0 || !u.user.p)
+        return;
+    size_t host = (size_t)(u.authority.p - url), user = (size_t)(u.user.p - url);
+    free(w->login);
+    w->login = xstrndup(url, host + u.authority.n);
+    memmove(url + user, url + host, strlen(url + host) + 1);
+}
+
 static int add_fields(struct webtext *w, const struct url *u, struct buf *out)
 {
     struct buf cookies = BUF_INIT(16 << 10), key = BUF_INIT(2048);
@@ -479,7 +514,8 @@ static int add_fields(struct webtext *w, const struct url *u, struct buf *out)
     rc = rc < 0 ? rc : add_metadata(w, u, out);
     if (rc == 0 && cookies_say(w->cookies, &to, time(NULL), &cookies) > 0)
         rc = httpc_add_field(out, "Cookie", buf_str(&cookies));
-    if (rc == 0 && u->user.p && http_decode(&key, u->user, false) == 0) {
+    struct str user = login_of(w, u);
+    if (rc == 0 && user.p && http_decode(&key, user, false) == 0) {
         struct buf basic = BUF_INIT(4096);
         buf_addz(&basic, "Basic ");
         rc = enc_base64(&basic, buf_str(&key));
@@ -562,8 +598,9 @@ static int start_dialing(struct webtext *w, const struct url *u, struct err *e)
 
 static int start(struct webtext *w, struct err *e)
 {
-    struct str url = str_of(w->ask.url);
     struct url u;
+    take_login(w);
+    struct str url = str_of(w->ask.url);
     if (is_file(w)) {
         struct buf path = BUF_INIT(4096);
         int rc = w->spec.no_files

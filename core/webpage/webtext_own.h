@@ -52,6 +52,7 @@ struct webtext {
     int hops;
     struct dial *dial;
     bool proxied; /* the request goes to a proxy */
+    char *login; /* owned: "scheme://NAME:PASSWORD@host:port" as last given; NULL: none */
     struct httpc http;
     bool http_on;
     struct buf body;

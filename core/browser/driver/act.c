@@ -5,14 +5,8 @@
  * Errors have the texts of Playwright and BrowserGym, which agents know.
  */
 #include "base/clock.h"
-#include "browser/driver/js/choose.js.h"
-#include "browser/driver/js/clear_files.js.h"
-#include "browser/driver/js/fill.js.h"
-#include "browser/driver/js/focus.js.h"
-#include "browser/driver/js/is_checked.js.h"
-#include "browser/driver/js/prepare_fill.js.h"
-#include "browser/driver/js/ready.js.h"
-#include "browser/driver/js/scrolled.js.h"
+#include "base/utf8.h"
+#include "browser/driver/js.h"
 #include "browser/driver/driver.h"
 
 #include <errno.h>
@@ -21,7 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { REASON_MS = 200, AGAIN_MS = 50 };
+enum {
+    REASON_MS = 200,
+    AGAIN_MS = 50,
+    LIST_MS = 1500, /* for the list of a field to open */
+    TYPED_MAX = 64  /* bytes typed into a field that is too short for them */
+};
 
 #define DETACHED "element was detached" /* how js/ready.js begins to say so */
 
@@ -245,7 +244,8 @@ static int judge(struct browser *b, const struct hand *h, const struct buf *answ
                  struct err *e)
 {
     struct str s = buf_str(answer);
-    if (s.n == 0 || str_eq(s, STR("done")) || str_eq(s, STR("late")))
+    if (s.n == 0 || str_eq(s, STR("done")) || str_eq(s, STR("late")) ||
+        str_eq(s, STR("type")))
         return 0;
     b->gone |= str_starts(s, STR(DETACHED));
     if (s.p[0] == '!')
@@ -376,6 +376,8 @@ static int modifiers_of(const struct browse_value *v, const char *api, struct er
 
 /* ---- element actions ---- */
 
+static int do_noop(struct browser *b, double ms, struct err *e);
+
 /* Presses (1) or releases (2) the keys of modifiers, in Playwright's order. */
 static int press_modifiers(struct browser *b, struct str session, int bits, int step,
                            struct err *e)
@@ -479,7 +481,10 @@ static int do_fill(struct browser *b, struct str bid, struct str value, const ch
     buf_release(&both);
     if (r == 0)
         r = judge(b, &h, &answer, e);
-    if (r == 0 && answer.n == 0 && value.n == 0) {
+    if (r == 0 && str_eq(buf_str(&answer), STR("type"))) {
+        value = str_sub(value, 0, utf8_cut(value, TYPED_MAX));
+        r = browser_type(b, str_of(h.session), value, e) < 0 ? broke(e, api) : 0;
+    } else if (r == 0 && answer.n == 0 && value.n == 0) {
         r = browser_keys(b, str_of(h.session), STR("Delete"), 3, e) < 0 ? broke(e, api)
                                                                         : 0;
     } else if (r == 0 && answer.n == 0) {
@@ -530,6 +535,37 @@ static int do_check(struct browser *b, const struct browse_bound *a, bool on,
     return r == 0 && wrong ? api_error(e, api, wrong) : r;
 }
 
+static int click_option(struct browser *b, struct str name, struct err *e)
+{
+    struct buf bid = BUF_INIT(BROWSE_TEXT_MAX);
+    buf_addf(&bid, "option \"%.*s\"", STR_ARG(name));
+    struct browse_value option = {.kind = BROWSE_STR, .text = buf_str(&bid)};
+    int r = do_click(b, &(struct browse_bound){.arg = {&option}}, 1, e);
+    buf_release(&bid);
+    return r;
+}
+
+/*
+ * Chooses from a list that the page has made of other elements: clicks the option if it
+ * is there, else the field, which opens the list, and then the option.
+ */
+static int choose_made(struct browser *b, const struct browse_bound *a, struct str name,
+                       struct err *e)
+{
+    struct browse_bound click = {.arg = {a->arg[0]}};
+    int64_t end = browser_in(LIST_MS);
+    if (click_option(b, name, e) == 0)
+        return 0;
+    if (e->code != ERR_NOTFOUND)
+        return -1;
+    int r = do_click(b, &click, 1, e);
+    while (r == 0 && click_option(b, name, e) < 0) {
+        if (e->code != ERR_NOTFOUND || clock_ms() >= end || do_noop(b, AGAIN_MS, e) < 0)
+            r = -1;
+    }
+    return r;
+}
+
 static int do_select(struct browser *b, const struct browse_bound *a, struct err *e)
 {
     struct hand h;
@@ -548,7 +584,11 @@ static int do_select(struct browser *b, const struct browse_bound *a, struct err
         r = apply(b, &h, choose_js, list, number_json(BROWSER_ELEMENT_MS), &answer, e);
     else
         json_free(list);
-    if (r == 0)
+    if (r == 0 && str_eq(buf_str(&answer), STR("made")) && v->kind == BROWSE_STR)
+        r = choose_made(b, a, v->text, e);
+    else if (r == 0 && str_eq(buf_str(&answer), STR("made")))
+        r = api_error(e, api, "Error: Element is not a <select> element");
+    else if (r == 0)
         r = judge(b, &h, &answer, e);
     buf_release(&answer);
     return r;
@@ -690,9 +730,69 @@ static int clear_files(struct browser *b, const struct hand *h, struct err *e)
     return r;
 }
 
+static int drag_files(struct browser *b, const struct hand *h, const char *type, double x,
+                      double y, const struct json *files, struct err *e)
+{
+    struct json *p = json_object(), *data = json_object();
+    json_put_z(p, "type", type);
+    json_put_num(p, "x", x);
+    json_put_num(p, "y", y);
+    json_put(data, "items", json_array());
+    json_put(data, "files", json_copy(files));
+    json_put_int(data, "dragOperationsMask", 1); /* copy */
+    json_put(p, "data", data);
+    struct json *j = browser_ask(b, str_of(h->session), "Input.dispatchDragEvent", p, e);
+    int rc = j ? 0 : -1;
+    json_free(j);
+    return rc;
+}
+
+/*
+ * Sends a step of a drag of files. Returns 1 if the page handled its event, 0 if it did
+ * not; -1 and sets *e.
+ */
+static int drag_step(struct browser *b, const struct hand *h, const char *type,
+                     const char *event, const double at[2], const struct json *files,
+                     struct err *e)
+{
+    struct buf answer = BUF_INIT(64);
+    struct json *name = json_array();
+    json_push_str(name, str_of(event));
+    int id = begin(b, h, dropped_js,
+                   (struct json *[3]){name, number_json(BROWSER_ELEMENT_MS), NULL});
+    ask_page(b, str_of(h->session)); /* it listens when this is answered */
+    int r = drag_files(b, h, type, at[0], at[1], files, e);
+    if (r < 0)
+        cdp_forget(&b->cdp, id);
+    else
+        r = finish(b, h, id, &answer, e) < 0 ? -1 : answer.n > 0;
+    buf_release(&answer);
+    return r;
+}
+
+/*
+ * Drops the files on the element, if the page accepts the drag: otherwise the browser
+ * would open the file in its place. Returns as drag_step.
+ */
+static int drop_files(struct browser *b, const struct hand *h, const struct json *files,
+                      struct err *e)
+{
+    struct err late = ERR_INIT;
+    double at[2];
+    if (await_ready(b, h, VISIBLE | STABLE | HIT, e) < 0 ||
+        point(b, h, &at[0], &at[1], e) < 0 ||
+        drag_files(b, h, "dragEnter", at[0], at[1], files, e) < 0)
+        return -1;
+    int r = drag_step(b, h, "dragOver", "dragover", at, files, e);
+    if (r > 0)
+        return drag_step(b, h, "drop", "drop", at, files, e);
+    drag_files(b, h, "dragCancel", at[0], at[1], files, &late);
+    return r;
+}
+
 /*
  * A file input takes the files directly, even a hidden one; other elements open a
- * chooser.
+ * chooser, or the files are dropped on them.
  */
 static int do_upload(struct browser *b, const struct browse_bound *a, struct err *e)
 {
@@ -716,9 +816,23 @@ static int do_upload(struct browser *b, const struct browse_bound *a, struct err
     struct browse_bound click = {.arg = {a->arg[0]}};
     if (!(list = file_list(a->arg[1], e)))
         return -1;
+    struct json *files = json_copy(list);
     intercept_choosers(b, str_of(h.session), true);
-    int clicked = do_click(b, &click, 1, e);
-    return use_chooser(b, str_of(h.session), clicked, list, e);
+    int r = do_click(b, &click, 1, e);
+    bool clicked = r == 0;
+    r = use_chooser(b, str_of(h.session), r, list, e);
+    if (r < 0 && clicked && e->code == ERR_TIMEOUT) {
+        struct err late = ERR_INIT;
+        r = drop_files(b, &h, files, &late) > 0 ? 0 : -1;
+        if (r < 0)
+            err_set(e, ERR_TIMEOUT,
+                    "TimeoutError: Timeout %dms exceeded while waiting for event "
+                    "\"filechooser\"; nor did the element take files that were dropped "
+                    "on it",
+                    BROWSER_ELEMENT_MS);
+    }
+    json_free(files);
+    return r;
 }
 
 static int do_mouse_upload(struct browser *b, const struct browse_bound *a, struct err *e)

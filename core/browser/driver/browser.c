@@ -9,11 +9,14 @@
 #include "browser/driver/driver.h"
 #include "browser/driver/page.h"
 
+#include "archive/zip_text.h"
 #include "base/clock.h"
 #include "base/enc.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
-#include "browser/driver/js/page_text.js.h"
+#include "browser/driver/js.h"
+#include "webpage/login.h"
+#include "webpage/webpage.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -205,10 +208,11 @@ static void on_attached(struct browser *b, struct str from, const struct json *p
             tell_switch(b, session, "Log.enable", NULL);
         }
         cdp_tell(&b->cdp, session, "Target.setAutoAttach", attach);
+        if (b->har)
+            browser_har_watch(b, session);
         if (page && (b->reads || b->reads_all))
-            browser_watch_papers(b, session);
-        if (page &&
-            (b->guest || b->width != BROWSER_WIDTH || b->height != BROWSER_HEIGHT))
+            browser_watch_papers(b, session, 0);
+        if (page) /* in some Chromiums --window-size counts the bars of a window */
             set_viewport(b, session);
     }
     tell_switch(b, session, "Runtime.runIfWaitingForDebugger", NULL);
@@ -264,8 +268,22 @@ static void on_lifecycle(struct target *t, const struct json *p)
     }
 }
 
+/* Notes how a page that asks for a login gets it. */
+static void note_login(struct browser *b, const struct json *response)
+{
+    struct buf text = BUF_INIT(1000);
+    for (const struct json *h = json_first(json_get(response, "headers")); h;
+         h = json_next(h)) {
+        if (webpage_is_word(str_of(json_name(h)), "www-authenticate"))
+            login_explain(&text, json_str(response, "url", ""), json_str_value(h, ""));
+    }
+    if (text.n)
+        browser_note(b, "%s", buf_z(&text));
+    buf_release(&text);
+}
+
 /* This event may arrive before or after the one that makes the document the tab's. */
-static void on_response(struct target *t, const struct json *p)
+static void on_response(struct browser *b, struct target *t, const struct json *p)
 {
     const struct json *response = json_get(p, "response");
     struct str url = json_str(response, "url", "");
@@ -278,6 +296,8 @@ static void on_response(struct target *t, const struct json *p)
                              : 0;
     if (strcmp(t->loader, t->answered.loader) == 0)
         t->status = t->answered.status;
+    if (t->answered.status == 401)
+        note_login(b, response);
 }
 
 /* Adds an entry, with its text cut. Entries without room are counted. */
@@ -344,6 +364,9 @@ static void on_page_event(struct browser *b, struct target *t, struct str method
                           const struct json *p)
 {
     bool own = str_eq(json_str(p, "frameId", ""), str_of(t->id));
+    bool heard = strcmp(t->session, b->heard) == 0;
+    if (b->har && str_starts(method, STR("Network.")))
+        browser_har_event(b, t, method, p);
     if (str_eq(method, STR("Page.lifecycleEvent"))) {
         on_lifecycle(t, p);
         browser_screen_retitle(b);
@@ -359,8 +382,8 @@ static void on_page_event(struct browser *b, struct target *t, struct str method
     } else if (str_eq(method, STR("Page.navigatedWithinDocument")) && own)
         t->moves++;
     else if (str_eq(method, STR("Network.responseReceived")))
-        on_response(t, p);
-    else if (str_starts(method, STR("Network.")))
+        on_response(b, t, p);
+    else if (str_starts(method, STR("Network.")) && heard)
         browser_on_request(b, method, p);
     else if (str_eq(method, STR("Fetch.requestPaused")))
         browser_on_paused(b, str_of(t->session), p);
@@ -456,6 +479,7 @@ static void on_turn(void *owner)
 {
     browser_screen_turn(owner);
     browser_read_papers(owner);
+    browser_har_turn(owner);
 }
 
 void browser_read_documents(struct browser *b, bool on)
@@ -527,20 +551,16 @@ int browser_new_tab(struct browser *b, struct err *e)
 
 /* ---- life ---- */
 
-/*
- * A browser that we did not start keeps its own folder of downloads, unless one is
- * given.
- */
-static void set_downloads(struct browser *b, const struct browser_opts *o)
+void browser_keep_downloads(struct browser *b, const char *dir)
 {
-    b->keeps = o->downloads != NULL;
-    if (b->guest && !o->downloads)
+    b->keeps = dir != NULL;
+    if (b->guest && !dir)
         return;
     struct json *p = json_object();
-    b->refuses = !o->downloads;
-    json_put_z(p, "behavior", o->downloads ? "allow" : "deny");
-    if (o->downloads)
-        json_put_z(p, "downloadPath", o->downloads);
+    b->refuses = !dir;
+    json_put_z(p, "behavior", dir ? "allow" : "deny");
+    if (dir)
+        json_put_z(p, "downloadPath", dir);
     json_put_bool(p, "eventsEnabled", true);
     cdp_tell(&b->cdp, STR(""), "Browser.setDownloadBehavior", p);
 }
@@ -553,7 +573,7 @@ static int greet(struct browser *b, const struct browser_opts *o, struct err *e)
     bool answered = j != NULL;
     json_free(j);
     if (answered) {
-        set_downloads(b, o);
+        browser_keep_downloads(b, o->downloads);
         json_put_bool(p, "discover", true);
         /* The answer comes after the events about existing tabs. */
         j = browser_ask(b, STR(""), "Target.setDiscoverTargets", p, e);
@@ -588,8 +608,11 @@ static int connect_to(struct browser *b, const struct browser_opts *o, struct er
     return greet(b, o, e);
 }
 
+ZIP_TABLES(js)
+
 struct browser *browser_open(const struct browser_opts *o, struct err *e)
 {
+    js_unpack();
     struct browser *b = xnew(struct browser);
     b->width = o->width ? o->width : BROWSER_WIDTH;
     b->height = o->height ? o->height : BROWSER_HEIGHT;
@@ -605,7 +628,7 @@ struct browser *browser_open(const struct browser_opts *o, struct err *e)
     buf_init(&b->dialog.fill, BROWSE_TEXT_MAX);
     b->notes = json_array();
     b->console = o->console ? json_array() : NULL;
-    b->cdp.from = b->cdp.to = b->deny.fd = -1;
+    b->cdp.from = b->cdp.to = b->deny.fd = b->profile = -1;
     if (connect_to(b, o, e) == 0)
         return b;
     browser_close(b);
@@ -637,6 +660,7 @@ void browser_close(struct browser *b)
     browser_end(b);
     browser_forget(b);
     browser_drop_papers(b);
+    browser_har_drop(b);
     map_release(&b->elements);
     map_release(&b->requests);
     while (!list_empty(&b->targets)) {
@@ -665,8 +689,9 @@ int browser_act(struct browser *b, struct str actions)
     if (r < 0)
         buf_addf(&b->error, "%s (%s)", e.text, why.text);
     b->did = (struct browse_progress){.all = r == 0 ? t.n : 0};
-    browser_listen(b);
+    b->cut = false;
     while (r == 0 && b->did.done < t.n) {
+        browser_listen(b); /* the previous action may have led to another tab */
         b->call = &t.calls[b->did.done];
         b->did.name = b->call->name;
         if (halt_over(b->cdp.stop))
@@ -850,7 +875,8 @@ static void see_status(struct browser *b, struct browser_seen *out)
             set_loader(t, json_str(json_get(tree, "frame"), "loaderId", ""));
         json_free(j);
     }
-    out->status = b->active ? b->active->status : 0;
+    if (b->active && b->active->status)
+        out->status = b->active->status;
 }
 
 static void see_place(struct browser *b, struct browser_seen *out)
@@ -858,8 +884,11 @@ static void see_place(struct browser *b, struct browser_seen *out)
     struct err e = ERR_INIT;
     if (!b->active)
         return;
-    struct json *j = browser_run(b, "[location.href,document.title,document.contentType]",
-                                 &e);
+    struct json *j = browser_run(
+        b,
+        "[location.href,document.title,document.contentType,(()=>{try{return "
+        "performance.getEntriesByType('navigation')[0].responseStatus}catch{}})()]",
+        &e);
     struct json *v = json_first(
         json_get(json_get(json_get(j, "result"), "result"), "value"));
     if (b->active && v && json_next(v)) {
@@ -867,6 +896,10 @@ static void see_place(struct browser *b, struct browser_seen *out)
         set_text(&b->active->title, json_str_value(json_next(v), ""));
         out->is_html = str_find(json_str_value(json_next(json_next(v)), ""),
                                 STR("html")) >= 0;
+        /* No event has the answer to a document that a page opens in a new tab. */
+        v = json_next(json_next(json_next(v)));
+        if (str_starts(buf_str(&b->active->url), STR("http")))
+            out->status = (int)json_int_value(v, 0);
     }
     json_free(j);
     if (!b->active)

@@ -29,6 +29,7 @@ struct browser_opts {
     int width, height;     /* of the viewport; 0: 1280 by 720 */
     struct halt *stop;     /* ends calls early, or the browser; NULL: nothing does */
     const char *downloads; /* an absolute folder, made when needed; NULL: none are kept */
+    const char *profile;   /* the same; NULL: one of its own, which goes with it */
     bool console;          /* console messages and failed requests are kept */
 };
 
@@ -87,7 +88,7 @@ struct browser_seen {
  * browser cannot be kept from those addresses.
  */
 struct browser *browser_open(const struct browser_opts *o, struct err *e);
-/* Ends the browser and removes its profile. NULL is fine. */
+/* Ends the browser and removes a profile of its own. NULL is fine. */
 void browser_close(struct browser *b);
 /*
  * Waits until all downloads are over, none has made progress for ms, or
@@ -113,5 +114,21 @@ void browser_read_documents(struct browser *b, bool on);
 int browser_see(struct browser *b, const struct browser_look *want,
                 struct browser_seen *out, struct err *e);
 void browser_seen_release(struct browser_seen *s);
+/*
+ * Keeps files that pages send in this folder, from the next actions on. NULL: refuses
+ * them, but a browser that we did not start keeps its own folder.
+ */
+void browser_keep_downloads(struct browser *b, const char *dir);
+/*
+ * Begins to record the requests of all tabs and their answers; what was recorded before
+ * is dropped. The first requests of a tab that a page opens may be missing.
+ */
+void browser_har_begin(struct browser *b);
+/*
+ * Ends the recording, and appends it to out as an HTTP Archive, HAR 1.2 (har.c). Waits
+ * for bodies, 5 s at most. Returns -1 if out is full; BROWSER_HAR_MAX bytes are enough.
+ */
+enum { BROWSER_HAR_MAX = 64 << 20 };
+int browser_har_end(struct browser *b, struct buf *out);
 
 #endif

@@ -3,7 +3,7 @@
  * OD_BROWSE_DENY with a Chromium: the process between Chromium and the network, what it
  * has refused, and its end.
  */
-#include "browser/driver/js/deny_probe.js.h"
+#include "browser/driver/js.h"
 #include "browser/driver/driver.h"
 #include "browser/driver/proxy.h"
 #include "http/url.h"

@@ -40,7 +40,9 @@ void browser_on_dialog(struct browser *b, struct str session, const struct json 
         return;
     }
     answer(b, session, leave, (struct str){0});
-    if (!leave)
+    if (leave)
+        browser_note(b, "the page asked before it was left (beforeunload), and was left");
+    else
         note_dismissed(b, type, text);
 }
 

@@ -143,6 +143,7 @@ struct browser {
     int papers_n;
     int width, height; /* of the viewport */
     char dir[PATH_MAX];
+    int profile;           /* the lock of a profile that is kept; -1: none */
     struct list targets;   /* struct target, in the order of their creation */
     struct target *active; /* NULL: none */
     struct list documents;
@@ -180,6 +181,7 @@ struct browser {
     const struct browse_call *call; /* runs */
     struct browse_progress did;     /* of the last text */
     struct browser_screen screen;
+    struct browser_har *har; /* owned: har.c; NULL: requests are not recorded */
 };
 
 /* launch.c */
@@ -265,16 +267,28 @@ void browser_answer_dialog(struct browser *b, bool accept);
 void browser_dismiss_dialog(struct browser *b);
 
 /* paper.c */
-/* Starts or stops holding the documents of a session, as b->reads requires. */
-void browser_watch_papers(struct browser *b, struct str session);
+/* Starts or stops holding the documents of a session, as b->reads requires. await_ms:
+ * waits so long at most for the browser to have started it. */
+void browser_watch_papers(struct browser *b, struct str session, int await_ms);
 /* Fetch.requestPaused. */
 void browser_on_paused(struct browser *b, struct str session, const struct json *p);
 /* Reads the held documents. */
 void browser_read_papers(struct browser *b);
 void browser_drop_papers(struct browser *b);
 
+/* har.c */
+/* A new session is recorded, too. */
+void browser_har_watch(struct browser *b, struct str session);
+/* An event of the Network domain, while requests are recorded. */
+void browser_har_event(struct browser *b, struct target *t, struct str method,
+                       const struct json *p);
+/* Takes bodies that have come, and asks for others. It does not wait. */
+void browser_har_turn(struct browser *b);
+void browser_har_drop(struct browser *b);
+
 /* settle.c */
-/* Has the active tab report the requests of its scripts until it has settled. */
+/* Has the active tab, and no other, report the requests of its scripts until it has
+ * settled. */
 void browser_listen(struct browser *b);
 void browser_on_request(struct browser *b, struct str method, const struct json *p);
 /*

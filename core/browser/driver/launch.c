@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding, starting and ending Chromium. Its error output is a file in its profile. */
+/* Finding, starting and ending Chromium. Its error output is a file in its folder. */
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "browser/driver/driver.h"
@@ -159,7 +159,7 @@ static const char *const flags[] = {
     "--disable-features=Translate,MediaRouter,OptimizationHints,OverlayScrollbars,"
     "ExtendedOverlayScrollbars",
 };
-enum { FLAGS = sizeof(flags) / sizeof(*flags) };
+enum { FLAGS = sizeof(flags) / sizeof(*flags), ARGS_MAX = 32 };
 
 /*
  * If addresses are denied, nothing bypasses the proxy: not even loopback, no names are
@@ -196,6 +196,90 @@ static int make_dir(struct browser *b, struct err *e)
     return err_sys(e, errno, "cannot make a folder for the browser's profile");
 }
 
+/* Waits until a process of that number has ended. Returns whether it has. */
+static bool wait_for(pid_t pid)
+{
+    struct pollfd p = {pid > 0 ? sys_pidfd(pid) : -1, POLLIN, 0};
+    if (p.fd < 0)
+        return pid > 0 && errno == ESRCH;
+    while (poll(&p, 1, POLITE_MS) < 0 && errno == EINTR)
+        ;
+    close(p.fd);
+    return p.revents != 0;
+}
+
+/* Locks the profile. One whose browser is being closed is waited for. */
+static bool lock_profile(int lock)
+{
+    struct flock whole = {.l_type = F_WRLCK}, other = whole;
+    return fcntl(lock, F_SETLK, &whole) == 0 ||
+           (fcntl(lock, F_GETLK, &other) == 0 &&
+            (other.l_type == F_UNLCK || wait_for(other.l_pid)) &&
+            fcntl(lock, F_SETLK, &whole) == 0);
+}
+
+/*
+ * A Chromium whose host was killed ends by itself, and writes its profile then. Returns
+ * whether none has the profile any more. Its lock is a link to HOST-PID.
+ */
+static bool is_left(int dir, const char *path)
+{
+    char to[300], line[4096], word[PATH_MAX + 24], file[40];
+    ssize_t n = readlinkat(dir, "SingletonLock", to, sizeof(to) - 1);
+    to[n > 0 ? n : 0] = '\0';
+    const char *dash = strrchr(to, '-');
+    int64_t pid;
+    if (!dash || str_to_i64(str_of(dash + 1), &pid) < 0)
+        return true;
+    snprintf(file, sizeof(file), "/proc/%lld/cmdline", (long long)pid);
+    snprintf(word, sizeof(word), "--user-data-dir=%s", path);
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    n = fd >= 0 ? read(fd, line, sizeof(line)) : -1;
+    if (fd >= 0)
+        close(fd);
+    bool has = n > 0 && memmem(line, (size_t)n, word, strlen(word) + 1);
+    return !has || wait_for((pid_t)pid);
+}
+
+/* Takes a profile that is kept for this browser alone. The lock that a former Chromium
+ * left there would keep it out on a machine of another name. */
+static int take_profile(struct browser *b, const char *path, struct err *e)
+{
+    static const char *const left[] = {"SingletonLock", "SingletonCookie",
+                                       "SingletonSocket"};
+    char above[PATH_MAX];
+    struct stat st = {0};
+    const char *slash = strrchr(path, '/');
+    if (slash && slash > path &&
+        buf_fill(above, sizeof(above), "%.*s", (int)(slash - path), path))
+        mkdir(above, 0700);
+    mkdir(path, 0700);
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir >= 0 && fstat(dir, &st) == 0 && st.st_uid == geteuid())
+        b->profile = openat(dir, "od-lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+                            0600);
+    int why = errno, rc = -1;
+    if (dir >= 0 && st.st_uid != geteuid())
+        err_set(e, ERR_DENIED,
+                "the browser's profile %.300s belongs to another user: choose another "
+                "folder (--browse-profiles)",
+                path);
+    else if (b->profile < 0)
+        err_sys(e, why, "cannot open the browser's profile %.300s", path);
+    else if (!lock_profile(b->profile) || !is_left(dir, path))
+        err_set(e, ERR_BUSY,
+                "another browser uses the profile %.300s: close that, or choose another "
+                "session or folder (--browse-profiles)",
+                path);
+    else
+        rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof(left) / sizeof(*left); i++)
+        unlinkat(dir, left[i], 0);
+    if (dir >= 0)
+        close(dir);
+    return rc;
+}
+
 static int open_words(const struct browser *b, int how)
 {
     char path[PATH_MAX + 16];
@@ -203,7 +287,7 @@ static int open_words(const struct browser *b, int how)
     return open(path, how | O_CLOEXEC, 0600);
 }
 
-/* The browser does not get our variables; its home is its profile. */
+/* The browser does not get our variables; its home is a folder of its own. */
 static char **environment(const struct browser *b)
 {
     size_t n = 0, at = 0;
@@ -221,17 +305,54 @@ static char **environment(const struct browser *b)
     return v;
 }
 
+/*
+ * Appends the words of OD_BROWSE_ARGS, which text gets. A pipe and a profile of our own
+ * are what the rest of this file stands on. Returns how many, or -1 and sets *e.
+ */
+static int add_args(char **argv, char *text, size_t size, struct err *e)
+{
+    const char *given = getenv("OD_BROWSE_ARGS");
+    char *rest = NULL, *word;
+    int n = 0;
+    if (!given)
+        return 0;
+    if (!buf_fill(text, size, "%s", given))
+        return err_set(e, ERR_LIMIT, "OD_BROWSE_ARGS has more than %zu bytes", size - 1);
+    for (word = strtok_r(text, " \t\n", &rest); word;
+         word = strtok_r(NULL, " \t\n", &rest)) {
+        struct str w = str_of(word);
+        if (!str_starts(w, STR("--")) || str_starts(w, STR("--remote-debugging")) ||
+            str_starts(w, STR("--user-data-dir")))
+            return err_set(e, ERR_INVALID,
+                           "cannot start the browser with %.100s (--browse-args, "
+                           "OD_BROWSE_ARGS): options begin with --, and those of the "
+                           "profile and of DevTools are ours; other programs drive it at "
+                           "/devtools",
+                           word);
+        if (n == ARGS_MAX)
+            return err_set(e, ERR_LIMIT, "OD_BROWSE_ARGS has more than %d options",
+                           ARGS_MAX);
+        argv[n++] = word;
+    }
+    return n;
+}
+
 /* The debugging pipe is descriptors 3 and 4; spawn gives 0 to 2. */
 static char script[] = "exec \"$@\" 3<&0 4>&1 </dev/null >&2";
 
-static int start(struct browser *b, const char *program, int in, int out, int words,
-                 struct err *e)
+static int start(struct browser *b, const char *program, const char *kept, int in,
+                 int out, int words, struct err *e)
 {
-    char profile[PATH_MAX + 24], proxy[64];
-    char *argv[FLAGS + FENCED + 11], **envp = environment(b);
+    char profile[PATH_MAX + 24], proxy[64], trusted[128];
+    char *argv[FLAGS + FENCED + ARGS_MAX + 12], **envp, more[4096];
+    const char *authority = getenv("OD_FENCE_AUTHORITY"); /* secret/values.h */
     struct spawn_failure f = {0};
     int at = 0, report = -1;
-    snprintf(profile, sizeof(profile), "--user-data-dir=%s", b->dir);
+    int args = add_args(argv + 5 + FLAGS, more, sizeof(more), e);
+    if (args < 0)
+        return -1;
+    envp = environment(b);
+    snprintf(profile, sizeof(profile), "--user-data-dir=%s", kept ? kept : b->dir);
     argv[at++] = (char *)"sh";
     argv[at++] = (char *)"-c";
     argv[at++] = script;
@@ -239,11 +360,16 @@ static int start(struct browser *b, const char *program, int in, int out, int wo
     argv[at++] = (char *)program;
     for (int i = 0; i < FLAGS; i++)
         argv[at++] = (char *)flags[i];
+    at += args; /* before ours, which hold */
     argv[at++] = profile;
     if (geteuid() == 0)
         argv[at++] = (char *)"--no-sandbox";
     if (small_shm())
         argv[at++] = (char *)"--disable-dev-shm-usage";
+    snprintf(trusted, sizeof(trusted), "--ignore-certificate-errors-spki-list=%s",
+             authority ? authority : "");
+    if (authority)
+        argv[at++] = trusted;
     snprintf(proxy, sizeof(proxy), "--proxy-server=socks5://127.0.0.1:%u", b->deny.port);
     if (b->deny.pid > 0)
         argv[at++] = proxy;
@@ -271,13 +397,15 @@ int browser_launch(struct browser *b, const struct browser_opts *o, struct err *
     int to[2] = {-1, -1}, from[2] = {-1, -1}, words = -1, r = -1;
     if (!o->program && browser_find(found, sizeof(found), e) < 0)
         return -1;
-    if (browser_deny_start(b, e) < 0 || make_dir(b, e) < 0)
+    if (browser_deny_start(b, e) < 0 || make_dir(b, e) < 0 ||
+        (o->profile && take_profile(b, o->profile, e) < 0))
         return -1;
     words = open_words(b, O_WRONLY | O_CREAT | O_APPEND);
     if (words < 0 || pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
         err_sys(e, errno, "cannot make the browser's pipes");
     else
-        r = start(b, o->program ? o->program : found, to[0], from[1], words, e);
+        r = start(b, o->program ? o->program : found, o->profile, to[0], from[1], words,
+                  e);
     if (r == 0) {
         b->cdp.from = from[0];
         b->cdp.to = to[1];
@@ -330,4 +458,7 @@ void browser_end(struct browser *b)
     if (b->dir[0])
         remove_tree(b->dir);
     b->dir[0] = '\0';
+    if (b->profile >= 0)
+        close(b->profile);
+    b->profile = -1;
 }

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/jsontext.h"
 #include "base/xalloc.h"
-#include "browser/driver/js/unskip.js.h"
+#include "browser/driver/js.h"
 #include "browser/driver/look_own.h"
 
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include "base/enc.h"
 #include "base/jsontext.h"
 #include "base/xalloc.h"
-#include "browser/driver/js/draw_marks.js.h"
+#include "browser/driver/js.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "base/jsontext.h"
 #include "browser/driver/look_own.h"
 
-enum { NAME_BYTES = 64 << 10, GATHERED_MAX = 400, OPTIONS_SHOWN = 12 };
+enum { NAME_BYTES = 64 << 10, GATHERED_MAX = 400, OPTIONS_SHOWN = 12, OPTION_DEPTH = 8 };
 
 struct walk {
     struct page_look *l;
@@ -182,17 +182,23 @@ static bool gather(const struct look_frame *f, const struct ax *a, struct buf *t
     return false;
 }
 
-/* Appends the choices of a drop-down list, as ` of "Small", "Large"`. */
+static bool is_option(struct str role)
+{
+    return str_eq(role, STR("option")) || str_eq(role, STR("MenuListOption"));
+}
+
+/* Appends the choices of a drop-down list, as ` of "Small", "Large"`. A list that the
+ * page styles (appearance: base-select) has them in generic nodes. */
 static void put_options(const struct look_frame *f, const struct look_part *p,
-                        struct buf *out, int *n)
+                        struct buf *out, int *n, int level)
 {
     struct str in = jsontext_inside(p->children), c;
     while (jsontext_item(&in, &c)) {
         const struct ax *child = map_get(&f->by_id, jsontext_plain(c));
         struct look_part q = child ? look_parse(child->text) : (struct look_part){0};
-        if (str_eq(q.role, STR("MenuListPopup")) || str_eq(q.role, STR("group")))
-            put_options(f, &q, out, n);
-        if (!str_eq(q.role, STR("option")) && !str_eq(q.role, STR("MenuListOption")))
+        if (level < OPTION_DEPTH && child && !is_option(q.role))
+            put_options(f, &q, out, n, level + 1);
+        if (!is_option(q.role))
             continue;
         if (++*n > OPTIONS_SHOWN)
             continue;
@@ -227,7 +233,7 @@ static void put_rest(const struct look_frame *f, const struct look_part *p,
     }
     int n = 0;
     if (str_eq(p->role, STR("combobox")))
-        put_options(f, p, out, &n);
+        put_options(f, p, out, &n, 0);
     if (n > OPTIONS_SHOWN)
         buf_addf(out, " and %d more", n - OPTIONS_SHOWN);
 }

@@ -38,8 +38,9 @@ static void go_on(struct browser *b, struct str session, struct str request)
     cdp_tell(&b->cdp, session, "Fetch.continueRequest", p);
 }
 
-void browser_watch_papers(struct browser *b, struct str session)
+void browser_watch_papers(struct browser *b, struct str session, int await_ms)
 {
+    struct err e = ERR_INIT;
     if (!b->reads && !b->reads_all) {
         cdp_tell(&b->cdp, session, "Fetch.disable", NULL);
         return;
@@ -49,7 +50,11 @@ void browser_watch_papers(struct browser *b, struct str session)
     json_put_z(one, "requestStage", "Response");
     json_push(all, one);
     json_put(p, "patterns", all);
-    cdp_tell(&b->cdp, session, "Fetch.enable", p);
+    if (await_ms)
+        json_free(
+            cdp_call(&b->cdp, session, "Fetch.enable", p, browser_in(await_ms), &e));
+    else
+        cdp_tell(&b->cdp, session, "Fetch.enable", p);
 }
 
 static struct str header(const struct json *p, const char *name)

@@ -9,10 +9,7 @@
  * filled yet, for some content.
  */
 #include "base/clock.h"
-#include "browser/driver/js/filled.js.h"
-#include "browser/driver/js/quiet_acted.js.h"
-#include "browser/driver/js/quiet_loaded.js.h"
-#include "browser/driver/js/quiet_typed.js.h"
+#include "browser/driver/js.h"
 #include "browser/driver/driver.h"
 
 #include <stdio.h>
@@ -25,15 +22,27 @@ enum {
     REQUESTS_MAX = 256 /* counted at once */
 };
 
+static void stop_listening(struct browser *b)
+{
+    if (b->heard[0] && !b->cdp.ended && !b->har)
+        cdp_tell(&b->cdp, str_of(b->heard), "Network.disable", json_object());
+    b->heard[0] = '\0';
+    map_release(&b->requests);
+    map_init(&b->requests);
+}
+
 void browser_listen(struct browser *b)
 {
     struct str session = browser_session_of(b->active);
-    b->cut = false;
-    if (session.n == 0 || session.n >= sizeof(b->heard))
+    if (session.n == 0 || session.n >= sizeof(b->heard) ||
+        str_eq(session, str_of(b->heard)))
         return;
+    stop_listening(b);
     memcpy(b->heard, session.p, session.n);
     b->heard[session.n] = '\0';
-    browser_watch_papers(b, session);
+    if (b->har)
+        return; /* it reports them already */
+    browser_watch_papers(b, session, 0);
     /* Chromium would keep bodies of answers for Network.getResponseBody, which we do not
      * use. */
     struct json *p = json_object();
@@ -156,9 +165,5 @@ void browser_settle(struct browser *b, enum browse_do last)
         await_answers(b, end);
     if (is_there(b) && !b->loads_on)
         await_content(b, end);
-    if (b->heard[0] && !b->cdp.ended)
-        cdp_tell(&b->cdp, str_of(b->heard), "Network.disable", json_object());
-    b->heard[0] = '\0';
-    map_release(&b->requests);
-    map_init(&b->requests);
+    stop_listening(b);
 }

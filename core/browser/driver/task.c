@@ -8,8 +8,7 @@
 #include "browser/driver/task.h"
 
 #include "base/clock.h"
-#include "browser/driver/js/task_begin.js.h"
-#include "browser/driver/js/task_judge.js.h"
+#include "browser/driver/js.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +79,7 @@ static int open_page(struct browser_task *t, struct browser *b, struct err *e)
 
 int browser_task_begin(struct browser_task *t, struct browser *b, struct err *e)
 {
-    struct buf text = BUF_INIT(sizeof(task_begin_js) + 64);
+    struct buf text = BUF_INIT(strlen(task_begin_js) + 65);
     struct err why = ERR_INIT;
     uint32_t seed = 0;
     if (open_page(t, b, e) < 0)

@@ -7,8 +7,7 @@
  * in a world isolated from the page's scripts.
  */
 #include "base/clock.h"
-#include "browser/driver/js/shows.js.h"
-#include "browser/driver/js/visible.js.h"
+#include "browser/driver/js.h"
 #include "browser/driver/driver.h"
 
 #include <string.h>

@@ -32,6 +32,7 @@ enum {
     TURN_MS = 10,         /* for the rest of an incomplete message */
     ALIVE_MS = 5000,      /* for a browser to answer at all */
     CALM_MS = 2000,       /* for a page, after a failed call */
+    SAVED_MS = 1000,      /* for the end of a download that the call began */
 };
 
 static const char stem[] = "/od-browsing.";
@@ -76,6 +77,7 @@ static void read_some(struct host *h)
     if (h->b && h->b->cdp.ended)
         browser_end(h->b); /* ends it until the next call */
     host_screen_turn(h);
+    host_devtools_turn(h);
 }
 
 /* Handles a line that cannot wait. */
@@ -124,6 +126,7 @@ static void on_halt(struct halt *halt)
     struct host *h = container_of(halt, struct host, halt);
     struct pollfd fds[2] = {{halt->fds[0], POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
     host_screen_turn(h);
+    host_devtools_turn(h);
     if (poll(fds, 2, 0) <= 0)
         return;
     halt->ended |= fds[0].revents != 0;
@@ -196,6 +199,16 @@ static void make_dir(struct host *h)
     h->dir[0] = 0;
 }
 
+/* The folder of a profile of that name, if profiles are kept. */
+static void find_profile(struct host *h, struct str name)
+{
+    const char *dir = getenv("OD_BROWSE_PROFILES");
+    bool dot = str_starts(name, STR(".")); /* neither the folder itself nor one above */
+    if (dir && *dir && name.n > 0)
+        buf_fill(h->profile, sizeof(h->profile), "%s/%s%s", dir, dot ? "%2E" : "",
+                 name.p + dot);
+}
+
 static void tell_dir(struct host *h)
 {
     struct json *j = json_object();
@@ -242,6 +255,7 @@ static int ensure(struct host *h, struct err *e)
     const char *which = getenv("OD_BROWSER");
     struct browser_opts o = {.stop = &h->halt,
                              .downloads = h->downloads.n ? h->downloads.p : NULL,
+                             .profile = h->profile[0] ? h->profile : NULL,
                              .address = h->cdp.n ? h->cdp.p : NULL,
                              .width = h->task.url.n ? TASK_WIDTH : 0,
                              .height = h->task.url.n ? TASK_HEIGHT : 0,
@@ -453,6 +467,14 @@ static int act_and_see(struct host *h, const struct json *q, struct json *out,
         return !halt_over(&h->halt) ? -1
                : h->b               ? cut(h, "the browser did not answer", NULL, e)
                                     : cut(h, "while it was started", NULL, e);
+    if (json_bool(q, "open", false)) {
+        json_put_str(out, "url",
+                     h->b && h->b->active ? buf_str(&h->b->active->url) : STR(""));
+        json_put_str(out, "title",
+                     h->b && h->b->active ? buf_str(&h->b->active->title) : STR(""));
+        json_put_z(out, "mode", h->b ? "chromium" : "text");
+        return 0;
+    }
     if (h->task.url.n && !h->task.begun && browser_task_begin(&h->task, h->b, e) < 0)
         return halt_over(&h->halt) ? cut(h, "while the task was begun", NULL, e) : -1;
     if (json_bool(q, "task", false)) {
@@ -471,6 +493,10 @@ static int act_and_see(struct host *h, const struct json *q, struct json *out,
     h->b->asks = false;
     browser_dismiss_dialog(h->b);
     browser_read_documents(h->b, json_bool(json_get(q, "look"), "documents", false));
+    if (json_has(q, "downloads"))
+        browser_keep_downloads(h->b, json_str(q, "downloads", "").p);
+    if (json_bool(json_get(q, "look"), "har", false))
+        browser_har_begin(h->b);
     if (first.n) {
         rc = act(h, first, e);
         h->told = false;
@@ -478,6 +504,10 @@ static int act_and_see(struct host *h, const struct json *q, struct json *out,
     if (rc == 0 && actions.n)
         rc = act(h, actions, e);
     if (rc >= 0 && (first.n || actions.n)) {
+        /* A small file is complete in this answer, not in the next one. */
+        int64_t end = browser_in(SAVED_MS);
+        while (h->b->downloads > 0 && cdp_turn(&h->b->cdp, end) > 0)
+            ;
         if (h->task.begun)
             browser_task_judge(&h->task, h->b);
         did = &h->b->did;
@@ -517,6 +547,8 @@ static void call(struct host *h, const struct json *q, struct str id)
     h->halt.cut = strcmp(h->cancel, h->id) == 0;
     h->calling = true;
     bool failed = act_and_see(h, q, out, &e) < 0;
+    if (h->b)
+        browser_har_drop(h->b);
     if (failed) {
         json_free(out);
         out = json_object();
@@ -529,6 +561,7 @@ static void call(struct host *h, const struct json *q, struct str id)
     h->halt.cut = h->again = h->calling = false;
     h->cancel[0] = 0;
     host_screen_turn(h);
+    host_devtools_turn(h);
     send_answer(h, out);
     if (failed && h->b && !h->halt.ended && (h->task.begun || !h->task.url.n))
         after_failure(h);
@@ -582,6 +615,7 @@ int browser_host_run(const char *options)
     h->text = str_eq(json_str(o, "mode", ""), STR("text"));
     h->downloads = json_str(o, "downloads", "");
     h->cdp = json_str(o, "cdp", "");
+    find_profile(h, json_str(o, "name", ""));
     browser_task_init(&h->task, json_str(o, "task", ""));
     browser_task_take(&h->task, json_str(o, "kept", ""));
     int64_t window = json_int(o, "window", WINDOW);
@@ -589,8 +623,10 @@ int browser_host_run(const char *options)
     sweep(json_str(o, "sweep", "").p);
     make_dir(h);
     host_screen_open(h);
+    host_devtools_open(h);
     tell_dir(h);
     work(h);
+    host_devtools_close(h);
     host_screen_close(h);
     drop_browser(h);
     if (h->reading)

@@ -8,23 +8,28 @@
  * Lines of JSON, each way. Lines that come while a call runs are read whenever the call
  * waits. In:
  *
- *   {"id", "within": MS, "first", "actions", "look": {…}, "shots": DIR, "offer": DIR}
+ *   {"id", "within": MS, "first", "actions", "look": {…}, "shots": DIR, "offer": DIR,
+ *    "downloads": DIR}
  *                    carries out the actions, if any, then looks, within MS (0: only the
  *                    browser's own deadlines count). first: actions before those,
  *                    which may lead to another page; elements are of that page.
- *                    look: the members of struct browser_look; console; both: a
+ *                    look: the members of struct browser_look; console; har: the
+ *                    call's requests as an HTTP Archive; both: a
  *                    picture with marks next to the one without; html: the text is
  *                    the page's Markdown, links with their addresses, and hidden
  *                    parts. documents: documents that a browser does not show become
  *                    pages of text. shots: a folder where the picture is also saved;
- *                    offer: a folder for a copy of the download of a failed action
+ *                    offer: a folder for a copy of the download of a failed action;
+ *                    downloads: from now on, the folder for files that pages send
  *   {"id", "within": MS, "page": {…}}
  *                    one page, as a model asks for it. url: opens it; act: click,
- *                    hover, fill, select, press, scroll, upload, back, forward, reload or
- *                    wait, with ref (e12, or a visible text), text, submit and wait_ms;
- *                    neither: looks at the page. view: outline, text, image; part and
- *                    size: one of the parts of so many bytes; find: the surroundings of
- *                    a text
+ *                    hover, fill, select, press, scroll, upload, back, forward, reload,
+ *                    wait, new_tab, switch_tab or close_tab, with ref (e12, or a visible
+ *                    text), text, submit and wait_ms; neither: looks at the page. view:
+ *                    outline, text, image, tabs; part and size: one of the parts of so
+ *                    many bytes; find: the surroundings of a text
+ *   {"id", "open": true}
+ *                    starts the browser if none runs, and reports its mode
  *   {"id", "task": true}
  *                    reports goal and rewards of the task (task.h); this is not a step
  *   {"cancel": ID}   ends that call now, wherever it is
@@ -37,14 +42,16 @@
  *
  *   {"id", "mode": "chromium" | "text", "url", "title", "status", "error", "focused",
  *    "active", "tabs", "notes", "said", "pages", and if requested "tree", "text",
- *    "links", "console", "shot" and "marked" (base64), "marks", "axtree" and "extras"
- *    (its properties), "saved" (the picture's path), "offered" (the download's)}
- *   {"id", "mode", "url", "title", "status", "tabs", "refs", "notes", "text", and for a
+ *    "links", "console", "har", "shot" and "marked" (base64), "marks", "axtree" and
+ * "extras" (its properties), "saved" (the picture's path), "offered" (the download's)}
+ *   {"id", "mode", "url", "title", "status", "tabs" (their number), "tab" (the position
+ *    of the shown one, from 1), "refs", "notes", "text", and for a
  *    page "view", "part", "parts", "places" and "shown" of what was found, "near", for a
  *    picture "shot" (base64), "shot_type", "width", "height", "picture" (its path), for
  *    an act "added", "removed", "changed", "shown", "moved" (it is another page, of which
  *    text is the beginning), "went" (its address has changed), "disabled" (the ref of an
- *    element that takes no acts), "scrolled"; "console" and "console_errors"; "dialog":
+ *    element that takes no acts), "scrolled", "opened_from" (it opened the shown tab:
+ *    the previous one), "tab_closed"; "console" and "console_errors"; "dialog":
  *    {type, text} of an open one}
  *   {"id", "error", "code"}: not done, as nothing has that ref
  *   {"id", "goal": text, "rewards": of each step so far, "0" or "1"}

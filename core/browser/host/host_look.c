@@ -113,6 +113,16 @@ static void put_json(struct json *out, const char *name, const struct buf *text)
         json_put(out, name, j);
 }
 
+static void put_har(struct host *h, struct json *out)
+{
+    struct buf har = BUF_INIT(BROWSER_HAR_MAX);
+    if (browser_har_end(h->b, &har) == 0)
+        put_json(out, "har", &har);
+    else
+        buf_addz(&h->news, "the archive is too long");
+    buf_release(&har);
+}
+
 /*
  * Adds a picture with the marks of the last look, next to the one without. Drawing them
  * in a page of their own costs more than all the rest, so it is left out if there are
@@ -196,6 +206,8 @@ int host_see_browser(struct host *h, const struct json *q, struct json *out,
         }
         if (look.marks)
             put_json(out, "marks", &seen.marks);
+        if (h->b->har)
+            put_har(h, out);
         json_put_int(out, "pages", seen.pages);
         host_put_notes(h, out, seen.notes);
         if (json_bool(want, "console", false))

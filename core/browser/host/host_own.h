@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "browser/host/host.h"
+#include "browser/host/host_devtools.h"
 #include "browser/driver/driver.h"
 #include "browser/driver/task.h"
 #include "webpage/outline.h"
@@ -38,6 +39,7 @@ struct host {
     bool again;
     bool text; /* without a Chromium */
     struct str downloads, cdp;
+    char profile[PATH_MAX]; /* "": it goes with the browser */
     char dir[PATH_MAX];
     struct browser *b; /* NULL: none */
     struct webreader reader;
@@ -53,6 +55,7 @@ struct host {
     } page;
     unsigned offered;
     struct host_screen screen;
+    struct host_devtools devtools;
 };
 
 /*
@@ -84,5 +87,13 @@ void host_screen_open(struct host *h);
 void host_screen_close(struct host *h);
 /* Reads what has come and sends what is due. It does not wait. */
 void host_screen_turn(struct host *h);
+
+/* ---- host_devtools.c ---- */
+
+/* The same for the socket of DevTools clients; opened after that of the screen. */
+void host_devtools_open(struct host *h);
+void host_devtools_close(struct host *h);
+/* Passes on what has come, and notices that the browser has ended. It does not wait. */
+void host_devtools_turn(struct host *h);
 
 #endif

@@ -25,12 +25,14 @@ enum {
     PICTURE_MAX = 700000, /* bytes of base64 */
     SHOT_BYTES = 48 << 20,
     TEXT_BYTES = 17 << 20,
-    PICTURES_KEPT = 16
+    PICTURES_KEPT = 16,
+    TAB_URL_MAX = 300 /* bytes of an address in a list of tabs */
 };
 
-const char *const host_page_acts[] = {"",       "click",   "hover",  "fill",
-                                      "select", "press",   "scroll", "upload",
-                                      "back",   "forward", "reload", "wait"};
+const char *const host_page_acts[] = {"",        "click",      "hover",    "fill",
+                                      "select",  "press",      "scroll",   "upload",
+                                      "back",    "forward",    "reload",   "wait",
+                                      "new_tab", "switch_tab", "close_tab"};
 
 /* ---- errors, which are answers ---- */
 
@@ -117,6 +119,16 @@ static void done_looking(struct page_call *c)
 }
 
 /* A look that keeps its notes for a later one. */
+static void note_title(struct page_call *c, const struct browser_seen *seen)
+{
+    c->retitled = c->url.n > 0 && str_eq(buf_str(&c->url), buf_str(&seen->url)) &&
+                  !str_eq(buf_str(&c->title), buf_str(&seen->title));
+    buf_reset(&c->url);
+    buf_adds(&c->url, buf_str(&seen->url));
+    buf_reset(&c->title);
+    buf_adds(&c->title, buf_str(&seen->title));
+}
+
 int host_page_peek(struct page_call *c, struct outline *o, struct err *e)
 {
     struct host *h = c->h;
@@ -135,6 +147,7 @@ int host_page_peek(struct page_call *c, struct outline *o, struct err *e)
         h->b->console = seen.console;
         seen.console = NULL;
     }
+    note_title(c, &seen);
     browser_seen_release(&seen);
     return rc == 0 || h->b->cdp.held ? 0 : -1;
 }
@@ -166,6 +179,48 @@ bool host_page_is_blank(struct host *h)
                      : h->b->active ? buf_str(&h->b->active->url)
                                     : STR("");
     return url.n == 0 || str_eq(url, STR("about:blank")) || str_eq(url, STR(":"));
+}
+
+int host_page_tabs(struct host *h, int *active)
+{
+    int n = 0;
+    const struct target *t;
+    if (h->reading) {
+        struct json *all = webreader_tabs(&h->reader);
+        n = (int)json_count(all);
+        *active = webtext_tab_active(h->reader.web) + 1;
+        json_free(all);
+        return n;
+    }
+    *active = 0;
+    while ((t = browser_page(h->b, n))) {
+        n++;
+        if (t == h->b->active)
+            *active = n;
+    }
+    return n;
+}
+
+void host_page_put_tabs(struct host *h, struct buf *out)
+{
+    int active, n = 0;
+    struct json *all = h->reading ? webreader_tabs(&h->reader) : json_array();
+    const struct target *t;
+    for (int i = 0; h->b && (t = browser_page(h->b, i)); i++) {
+        struct json *tab = json_object();
+        json_put_str(tab, "url", buf_str(&t->url));
+        json_put_str(tab, "title", buf_str(&t->title));
+        json_push(all, tab);
+    }
+    host_page_tabs(h, &active);
+    for (const struct json *j = json_first(all); j; j = json_next(j)) {
+        struct str url = json_str(j, "url", "");
+        buf_addf(out, "%d ", ++n);
+        outline_quote(out, str_trim(json_str(j, "title", "")));
+        buf_addf(out, " %.*s%s\n", STR_ARG(str_sub(url, 0, TAB_URL_MAX)),
+                 n == active ? " (current)" : "");
+    }
+    json_free(all);
 }
 
 static void put_console(struct page_call *c)
@@ -215,12 +270,14 @@ void host_page_put_place(struct page_call *c)
         json_put_int(c->out, "status",
                      h->b->cdp.held && h->b->active ? h->b->active->status
                                                     : c->seen.status);
-        json_put_int(c->out, "tabs", json_count(c->seen.tabs));
         notes = c->seen.notes;
         c->seen.notes = NULL;
         put_console(c);
         put_dialog(c);
     }
+    int active, tabs = host_page_tabs(h, &active);
+    json_put_int(c->out, "tabs", tabs);
+    json_put_int(c->out, "tab", active);
     json_put_int(c->out, "refs", c->after.refs);
     host_put_notes(h, c->out, notes);
 }
@@ -360,11 +417,12 @@ void host_page_put_title(const struct page_call *c, struct buf *out)
 static int put_page(struct page_call *c, struct err *e)
 {
     struct str view = json_str(c->q, "view", "");
+    bool tabs = str_eq(view, STR("tabs"));
     bool text = str_eq(view, STR("text")), picture = str_eq(view, STR("image"));
     if (host_page_see(c, text, e) < 0)
         return -1;
     /* A document that is not HTML has only a text. */
-    if (!text && !picture && c->h->b && !c->seen.is_html && !c->h->b->cdp.held) {
+    if (!text && !picture && !tabs && c->h->b && !c->seen.is_html && !c->h->b->cdp.held) {
         json_free(c->h->b->notes);
         c->h->b->notes = c->seen.notes;
         c->seen.notes = NULL;
@@ -378,16 +436,19 @@ static int put_page(struct page_call *c, struct err *e)
         return rc;
     }
     struct buf page = BUF_INIT(TEXT_BYTES);
-    host_page_put_title(c, &page);
+    if (!tabs)
+        host_page_put_title(c, &page);
     size_t head = page.n;
-    if (text && c->h->reading)
+    if (tabs)
+        host_page_put_tabs(c->h, &page);
+    else if (text && c->h->reading)
         weboutline_text(c->h->reader.web, c->h->page.base, &page);
     else if (text)
         buf_adds(&page, buf_str(&c->seen.text));
     else
         outline_print(&c->after, &page);
-    put_part(c, &page, head, !text);
-    json_put_z(c->out, "view", text ? "text" : "outline");
+    put_part(c, &page, head, !text && !tabs);
+    json_put_z(c->out, "view", tabs ? "tabs" : text ? "text" : "outline");
     host_page_put_place(c);
     buf_release(&page);
     return 0;
@@ -473,6 +534,8 @@ static void begin(struct page_call *c, struct host *h, const struct json *q,
     c->wait_ms = (int)(wait < 0 ? 0 : wait > WAIT_MS_MAX ? WAIT_MS_MAX : wait);
     c->part = c->part < 1 ? 1 : c->part;
     buf_init(&c->was, 1 << 20);
+    buf_init(&c->url, 1 << 20);
+    buf_init(&c->title, 1 << 20);
     outline_init(&c->before);
     outline_init(&c->after);
 }
@@ -494,7 +557,7 @@ int host_page(struct host *h, const struct json *q, struct json *out, struct err
         rc = host_page_act(&c, e);
     else if (url.n)
         rc = open_page(&c, url, e);
-    else if (host_page_is_blank(h))
+    else if (host_page_is_blank(h) && !str_eq(json_str(q, "view", ""), STR("tabs")))
         rc = host_page_refuse_blank(&c);
     else
         rc = put_page(&c, e);
@@ -502,6 +565,8 @@ int host_page(struct host *h, const struct json *q, struct json *out, struct err
         host_page_remember(&c);
     done_looking(&c);
     buf_release(&c.was);
+    buf_release(&c.url);
+    buf_release(&c.title);
     outline_release(&c.before);
     outline_release(&c.after);
     return rc;

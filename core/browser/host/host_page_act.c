@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "browser/host/host_page_own.h"
 #include "browser/host/js/changed.js.h"
-#include "browser/host/js/scroll_place.js.h"
 #include "browser/driver/page.h"
 
 #include <stdio.h>
@@ -18,6 +17,7 @@
 enum {
     DIFF_MAX = 4000, /* bytes of differences, and of another page after an act */
     CHANGE_MS = 2000,
+    APPEAR_MS = 600, /* for an element that the page may be about to show */
     TEXT_BYTES = 17 << 20
 };
 
@@ -32,23 +32,33 @@ static bool is_same(const struct outline *a, const struct outline *b)
     return !change.added && !change.removed && !change.changed;
 }
 
-/* Waits for an effect of the act. */
+/* Waits for a change of the document, ms at most. */
+static void await_mutation(struct browser *b, int ms)
+{
+    char text[16];
+    struct err gone = ERR_INIT;
+    snprintf(text, sizeof(text), "%d", ms);
+    struct json *p = browser_script(changed_js, text);
+    json_free(cdp_call(&b->cdp, browser_session_of(b->active), "Runtime.evaluate", p,
+                       browser_in(ms + BROWSER_ELEMENT_MS), &gone));
+}
+
+/*
+ * Waits for an effect of the act. Another title is one; of another address, more is to
+ * come.
+ */
 static int await_change(struct page_call *c, const char *document, struct err *e)
 {
     struct browser *b = c->h->b;
-    char now[2 * BROWSER_ID], ms[16];
+    char now[2 * BROWSER_ID];
     int64_t end = browser_in(c->wait_ms < CHANGE_MS ? c->wait_ms : CHANGE_MS);
     for (;;) {
         int64_t left = end - clock_ms();
         host_page_name(c->h, now);
         if (left <= 0 || halt_over(&c->h->halt) || b->cdp.held ||
-            strcmp(now, document) != 0 || !is_same(&c->before, &c->after))
+            strcmp(now, document) != 0 || c->retitled || !is_same(&c->before, &c->after))
             return 0;
-        snprintf(ms, sizeof(ms), "%d", (int)left);
-        struct json *p = browser_script(changed_js, ms);
-        struct err gone = ERR_INIT;
-        json_free(cdp_call(&b->cdp, browser_session_of(b->active), "Runtime.evaluate", p,
-                           end + BROWSER_ELEMENT_MS, &gone));
+        await_mutation(b, (int)left);
         browser_settle(b, BROWSE_CLICK);
         if (host_page_peek(c, &c->after, e) < 0)
             return -1;
@@ -96,14 +106,29 @@ static void put_changes(struct page_call *c, const struct outline *from)
 
 static void put_scroll_place(struct page_call *c)
 {
-    struct err e = ERR_INIT;
+    struct buf place = BUF_INIT(80);
     if (c->act != SCROLL || !c->h->b || c->h->b->cdp.held)
         return;
-    struct json *j = browser_run_script(c->h->b, scroll_place_js, "", &e);
-    struct str place = json_str(json_get(json_get(j, "result"), "result"), "value", "");
+    host_page_scroll_box(c, &place);
     if (place.n)
-        json_put_str(c->out, "scrolled", str_sub(place, 0, 80));
-    json_free(j);
+        json_put_str(c->out, "scrolled", buf_str(&place));
+    buf_release(&place);
+}
+
+/* Tells of a tab that the page opened, which is the active one now, or closed. */
+static void put_tab_change(struct page_call *c)
+{
+    int active, n = host_page_tabs(c->h, &active);
+    const struct target *t;
+    int back = 0;
+    if (!c->h->b || !c->tab[0] || c->act >= NEW_TAB)
+        return;
+    for (int i = 0; !back && (t = browser_page(c->h->b, i)); i++)
+        back = strcmp(t->id, c->tab) == 0 ? i + 1 : 0;
+    if (n > c->tabs_n && back && back != active)
+        json_put_int(c->out, "opened_from", back);
+    if (!back)
+        json_put_bool(c->out, "tab_closed", true);
 }
 
 /* ---- acting ---- */
@@ -195,10 +220,27 @@ static int tell_after(struct page_call *c, const char *document, struct err *e)
     json_put_bool(c->out, "moved", moved);
     json_put_bool(c->out, "went", moved || !str_eq(url, buf_str(&c->was)));
     put_scroll_place(c);
+    put_tab_change(c);
     host_page_put_place(c);
     if (!(h->b && h->b->cdp.held))
         host_page_remember(c);
     return 0;
+}
+
+/* Finds the element; one that is not there may come a little later, as choices do.
+ * Returns -1 if there is none; the answer has the reason. -2: sets *e. */
+static int find_bid(struct page_call *c, struct buf *bid, struct err *e)
+{
+    const struct host *h = c->h;
+    int rc = host_page_find_bid(c, bid);
+    if (rc == 0 || h->reading || json_int(c->out, "code", 0) != ERR_NOTFOUND)
+        return rc;
+    await_mutation(h->b, APPEAR_MS);
+    if (host_page_peek(c, &c->before, e) < 0)
+        return -2;
+    json_drop(c->out, json_get(c->out, "error"));
+    json_drop(c->out, json_get(c->out, "code"));
+    return host_page_find_bid(c, bid);
 }
 
 int host_page_act(struct page_call *c, struct err *e)
@@ -213,7 +255,11 @@ int host_page_act(struct page_call *c, struct err *e)
     buf_adds(&c->was, h->reading     ? str_of(webtext_url(h->reader.web))
                       : h->b->active ? buf_str(&h->b->active->url)
                                      : STR(""));
-    if (rc == 0 && host_page_is_blank(h)) {
+    int active;
+    c->tabs_n = host_page_tabs(h, &active);
+    if (h->b && h->b->active)
+        memcpy(c->tab, h->b->active->id, sizeof(c->tab));
+    if (rc == 0 && host_page_is_blank(h) && c->act < NEW_TAB) {
         host_page_refuse_blank(c);
         rc = -1;
     }
@@ -225,7 +271,7 @@ int host_page_act(struct page_call *c, struct err *e)
     if (rc == 0)
         rc = host_page_peek(c, &c->before, e) < 0 ? -2 : 0;
     if (rc == 0 && c->ref.n)
-        rc = host_page_find_bid(c, &bid);
+        rc = find_bid(c, &bid, e);
     if (rc == 0)
         rc = host_page_compose(c, buf_str(&bid), &actions);
     if (rc == 0 && host_page_carry_out(c, buf_str(&actions), &error) < 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the element of a page by its ref or its text, and composes the act on it. */
 #include "browser/host/host_page_own.h"
+#include "browser/driver/js.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -74,8 +75,35 @@ static int refuse_many(struct page_call *c, const struct outline_item **found, u
     return -1;
 }
 
+/* A choice of a drop-down list has no ref. Returns whether c->ref is one. */
+static bool refuse_choice(struct page_call *c)
+{
+    struct buf text = BUF_INIT(1000), choice = BUF_INIT(300);
+    const struct outline_item *list = NULL;
+    outline_quote(&choice, str_trim(c->ref));
+    for (size_t i = 0; i < c->before.n && !list && c->act == CLICK; i++) {
+        const struct outline_item *it = &c->before.items[i];
+        struct str rest = outline_rest(&c->before, it);
+        long of = str_find(rest, STR(" of \""));
+        if (it->ref && of >= 0 &&
+            str_find(str_sub(rest, (size_t)of, rest.n), buf_str(&choice)) >= 0)
+            list = it;
+    }
+    if (list) {
+        buf_addf(&text, "%.*s is a choice of e%u: select ref=\"e%u\" text=%.*s",
+                 STR_ARG(buf_str(&choice)), list->ref, list->ref,
+                 STR_ARG(buf_str(&choice)));
+        host_page_refuse(c, ERR_INVALID, buf_z(&text));
+    }
+    buf_release(&choice);
+    buf_release(&text);
+    return list != NULL;
+}
+
 static int refuse_none(struct page_call *c)
 {
+    if (refuse_choice(c))
+        return -1;
     struct buf text = BUF_INIT(1000);
     const struct outline_item *near = outline_near(&c->before, c->ref, true);
     buf_addz(&text, "nothing with a ref says ");
@@ -186,23 +214,87 @@ static void put_keys(struct buf *out, struct str bid, struct str keys)
     }
 }
 
+int host_page_scroll_box(struct page_call *c, struct buf *place)
+{
+    struct browser *b = c->h->b;
+    struct err e = ERR_INIT;
+    char at[64];
+    uint64_t height = 0;
+    snprintf(at, sizeof(at), "%d,%d", (int)b->x, (int)b->y);
+    struct json *j = browser_run_script(b, scroll_box_js, at, &e);
+    struct str rest = json_str(json_get(json_get(j, "result"), "result"), "value", "");
+    if (str_to_u64(str_cut(&rest, ' '), &height) < 0 || height > 100000)
+        height = 0;
+    buf_adds(place, str_sub(rest, 0, place->max));
+    json_free(j);
+    return (int)height;
+}
+
+/* Moves the pointer to the element, or to the middle of the page. Returns -1 if it
+ * cannot; the answer has the reason. */
+static int point_at(struct page_call *c, struct str bid)
+{
+    struct browser *b = c->h->b;
+    struct buf hover = BUF_INIT(1024);
+    struct str error = {0};
+    int r = 0;
+    if (bid.n) {
+        host_page_put_call(&hover, "hover", bid, (struct str){0});
+        r = host_page_carry_out(c, buf_str(&hover), &error);
+    } else {
+        b->x = b->width / 2;
+        b->y = b->height / 2;
+    }
+    buf_release(&hover);
+    return r < 0 ? host_page_refuse_failed(c, error) - 1 : 0;
+}
+
 static int put_scroll(struct page_call *c, struct buf *out, struct str bid)
 {
-    int height = c->h->b ? c->h->b->height : 0, width = c->h->b ? c->h->b->width : 0;
-    int step = height * 9 / 10;
+    struct buf place = BUF_INIT(80);
     struct str way = str_trim(c->text);
-    if (bid.n)
-        host_page_put_call(out, "hover", bid, (struct str){0});
+    if (point_at(c, bid) < 0)
+        return -1;
+    int height = host_page_scroll_box(c, &place);
+    int step = (height > 0 && height < c->h->b->height ? height : c->h->b->height) * 9 /
+               10;
+    buf_release(&place);
     if (str_eq(way, STR("up")))
         step = -step;
     else if (str_eq(way, STR("top")) || str_eq(way, STR("bottom")))
         step = way.p[0] == 't' ? -1000000 : 1000000;
     else if (way.n && !str_eq(way, STR("down")))
         return host_page_refuse(c, ERR_INVALID, "text is up, down, top or bottom") - 1;
-    if (!bid.n)
-        buf_addf(out, "scroll_at(%d, %d, 0, %d)", width / 2, height / 2, step);
-    else if (way.n)
+    if (!bid.n || way.n)
         buf_addf(out, "scroll(0, %d)", step);
+    else
+        buf_addz(out, "noop(0)");
+    return 0;
+}
+
+/* Without a number, close_tab is about the active tab. */
+static int put_tab(struct page_call *c, struct buf *out)
+{
+    int active, n = host_page_tabs(c->h, &active);
+    uint64_t tab = (uint64_t)active;
+    bool number = !c->text.n || str_to_u64(str_trim(c->text), &tab) == 0;
+    if (!number || tab < 1 || tab > (uint64_t)n) {
+        struct buf text = BUF_INIT(2048), tabs = BUF_INIT(1 << 16);
+        host_page_put_tabs(c->h, &tabs);
+        buf_addf(&text, "there is no tab %.*s; text is the number of one of these:\n%.*s",
+                 STR_ARG(str_sub(c->text, 0, 100)),
+                 STR_ARG(str_sub(str_trim(buf_str(&tabs)), 0, 1500)));
+        host_page_refuse(c, ERR_NOTFOUND, buf_z(&text));
+        buf_release(&text);
+        buf_release(&tabs);
+        return -1;
+    }
+    if ((int)tab != active || c->act == SWITCH_TAB)
+        buf_addf(out, "tab_focus(%d) ", (int)tab - 1);
+    if (c->act == CLOSE_TAB)
+        buf_addz(out, "tab_close() ");
+    if (c->act == CLOSE_TAB && (int)tab != active)
+        buf_addf(out, "tab_focus(%d)", active - 1 - ((int)tab < active));
     return 0;
 }
 
@@ -243,6 +335,14 @@ int host_page_compose(struct page_call *c, struct str bid, struct buf *out)
     case RELOAD:
         host_page_put_call(out, "reload", none, none);
         break;
+    case NEW_TAB:
+        host_page_put_call(out, "new_tab", none, none);
+        if (c->text.n)
+            host_page_put_call(out, "goto", c->text, none);
+        break;
+    case SWITCH_TAB:
+    case CLOSE_TAB:
+        return put_tab(c, out);
     default:
         buf_addz(out, "wait_for(text=");
         browse_repr_text(out, c->text);
@@ -266,7 +366,7 @@ int host_page_check(struct page_call *c)
     bool named = c->act == CLICK || c->act == HOVER || c->act == SELECT ||
                  c->act == UPLOAD || (c->act == FILL && !dialog);
     bool worded = c->act == SELECT || c->act == UPLOAD || c->act == PRESS ||
-                  c->act == WAIT;
+                  c->act == WAIT || c->act == SWITCH_TAB;
     if (named && !c->ref.n) {
         snprintf(text, sizeof(text),
                  "ref is missing; %s needs the ref of an element, such as e12, or its "
@@ -277,10 +377,11 @@ int host_page_check(struct page_call *c)
     if (worded && !c->text.n) {
         snprintf(text, sizeof(text), "text is missing; %s needs %s",
                  host_page_acts[c->act],
-                 c->act == SELECT   ? "the option"
-                 : c->act == UPLOAD ? "the path of a file"
-                 : c->act == PRESS  ? "a key, such as Enter or C-a"
-                                    : "the text to wait for");
+                 c->act == SELECT       ? "the option"
+                 : c->act == UPLOAD     ? "the path of a file"
+                 : c->act == PRESS      ? "a key, such as Enter or C-a"
+                 : c->act == SWITCH_TAB ? "the number of a tab"
+                                        : "the text to wait for");
         return host_page_refuse(c, ERR_INVALID, text) - 1;
     }
     return 0;

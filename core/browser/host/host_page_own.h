@@ -23,7 +23,10 @@ enum page_act {
     BACK,
     FORWARD,
     RELOAD,
-    WAIT
+    WAIT,
+    NEW_TAB,
+    SWITCH_TAB,
+    CLOSE_TAB
 };
 extern const char *const host_page_acts[]; /* their names, by enum page_act */
 
@@ -38,6 +41,10 @@ struct page_call {
     char name[24]; /* "e12": ref of the element; "": none */
     struct outline before, after;
     struct buf was;           /* the address before the act */
+    struct buf url, title;    /* of the last look */
+    bool retitled;            /* the same address had another title in the look before */
+    int tabs_n;               /* the number of tabs before the act */
+    char tab[BROWSER_ID];     /* the active tab before it; "": unknown */
     struct browser_seen seen; /* the last look, with Chromium */
     bool looked;              /* seen is filled */
 };
@@ -60,6 +67,10 @@ void host_page_name(struct host *h, char out[2 * BROWSER_ID]);
 bool host_page_is_blank(struct host *h);
 /* Adds the members that every answer has. */
 void host_page_put_place(struct page_call *c);
+/* Returns the number of tabs; *active is the position of the active one, from 1. */
+int host_page_tabs(struct host *h, int *active);
+/* Appends a line for each tab: its position from 1, title and address. */
+void host_page_put_tabs(struct host *h, struct buf *out);
 /* Appends the line with the title, if there is one. */
 void host_page_put_title(const struct page_call *c, struct buf *out);
 /* Remembers c->after as what the caller last saw. */
@@ -73,6 +84,11 @@ int host_page_carry_out(struct page_call *c, struct str actions, struct str *err
 int host_page_check(struct page_call *c);
 /* Finds the bid of c->ref. Returns -1 if there is none; the answer has the reason. */
 int host_page_find_bid(struct page_call *c, struct buf *bid);
+/*
+ * What the wheel scrolls at the pointer: returns its visible height, 0 if it is not
+ * known, and appends what of its height is visible, as "720-1440 of 3000".
+ */
+int host_page_scroll_box(struct page_call *c, struct buf *place);
 /* Appends a call of the action language; an argument whose p is NULL is left out. */
 void host_page_put_call(struct buf *out, const char *name, struct str one,
                         struct str two);

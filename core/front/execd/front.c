@@ -346,6 +346,7 @@ static const char *const claims[] = {"execd/", NULL};
 
 const struct front front_execd = {
     .name = "execd",
+    .also = "opensandbox",
     .options = &options_execd,
     .claims = claims,
     .format = format,

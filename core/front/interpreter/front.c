@@ -189,6 +189,7 @@ static const struct httpd_config limits = {.idle_ms = 640 * 1000};
 
 const struct front front_interpreter = {
     .name = "interpreter",
+    .also = "e2b-interpreter",
     .claims = claims,
     .format = format,
     .shares = &front_e2b,

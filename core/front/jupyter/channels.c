@@ -26,7 +26,12 @@
 enum {
     OUT_LOW = 1 << 20,
     OUT_MORE = 6 << 20, /* for names and offsets of the largest frame */
-    LATE_MAX = 4 << 20  /* lines of one piece of output, after a frame was refused */
+    LATE_MAX = 4 << 20, /* lines of one piece of output, after a frame was refused */
+    /*
+     * Hand-written clients read, and answer pings, only while they wait for a cell; a
+     * peer whose machine is gone is ended by TCP, which has our pings to deliver.
+     */
+    DEAD_MS = 24 * 3600 * 1000
 };
 
 struct nb_peer {
@@ -204,7 +209,9 @@ static void on_host(struct kernel_listener *l, const char *what)
 {
     struct nb_peer *p = peer_by_ear(l);
     struct str none = {NULL, 0};
-    if (strcmp(what, "ready") == 0) {
+    if (strcmp(what, "room") == 0) {
+        ws_resume(&p->ws);
+    } else if (strcmp(what, "ready") == 0) {
         p->begun = true;
     } else if (strcmp(what, "ended") == 0) {
         p->ended = p->begun;
@@ -353,6 +360,8 @@ static void tell(struct nb_peer *p, const struct nb_message *m, const char *chan
         kernel_tell(k, buf_str(&line), &e);
     if (e.code)
         refuse(p, channel, m->header, "RequestError", e.text);
+    if (k && kernel_is_full(k))
+        ws_pause(&p->ws); /* until there is room */
     buf_release(&line);
 }
 
@@ -369,7 +378,7 @@ static void on_message(struct ws *w, bool text, struct str message)
         ws_close(w, WS_UNSUPPORTED, STR("the message is not one of Jupyter's"));
         goto out;
     }
-    if (m.channel.n == 0)
+    if (!m.channel.p)
         m.channel = STR("shell");
     for (size_t i = 0; i < sizeof(channels) / sizeof(channels[0]); i++) {
         if (str_eq(m.channel, str_of(channels[i])))
@@ -516,8 +525,8 @@ static void attach(struct req *r, struct kernel *k, bool v1, struct str session)
 {
     static const struct ws_events events = {
         .on_message = on_message, .on_room = on_room, .on_close = on_close};
-    static const struct ws_opts opts = {.role = WS_SERVER,
-                                        .message_max = LIMIT_JUPYTER_IN};
+    static const struct ws_opts opts = {
+        .role = WS_SERVER, .message_max = LIMIT_JUPYTER_IN, .dead_ms = DEAD_MS};
     static const struct stream_events no_calls = {.on_data = nb_on_nothing,
                                                   .on_end = nb_on_nobody};
     struct stream s;

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "http/ws_hello.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { CONFIG_MAX = 256 << 10, MESSAGE_MAX = 64 << 10 };
@@ -79,11 +80,71 @@ void nb_put_config(struct req *r)
 
 /* ---- events ---- */
 
-/* A client that waits for events. */
+#define SCHEMAS "https://events.jupyter.org/jupyter_server/"
+enum { UNREAD_MAX = 128 << 10 };
+
+/* A client that listens to events. */
 struct nb_waiter {
+    struct list node;
     struct loop *loop;
     struct ws ws;
 };
+
+static void send_all(struct jupyter *f, const struct json *event)
+{
+    struct buf text = BUF_INIT(UNREAD_MAX);
+    struct list *it, *tmp;
+    json_print(&text, event);
+    list_each (it, tmp, &f->waiters) {
+        struct nb_waiter *c = list_entry(it, struct nb_waiter, node);
+        if (text.n > 0 && ws_queued(&c->ws) < UNREAD_MAX)
+            ws_send(&c->ws, true, buf_str(&text));
+    }
+    buf_release(&text);
+}
+
+void nb_tell(struct jupyter *f, const char *schema, struct json *data)
+{
+    char id[100];
+    snprintf(id, sizeof(id), SCHEMAS "%s/v1", schema);
+    json_put_z(data, "schema_id", id);
+    send_all(f, data);
+    json_free(data);
+}
+
+void nb_tell_kernel(struct jupyter *f, const char *action, const char *kernel)
+{
+    struct json *j = json_object();
+    json_put_z(j, "action", action);
+    json_put_z(j, "kernel_id", kernel);
+    json_put_z(j, "status", "success");
+    nb_tell(f, "kernel_actions", j);
+}
+
+void nb_post_event(struct req *r)
+{
+    static const char *const needed[] = {"schema_id", "version", "data"};
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(req_body(r), &e), *data = json_get(j, "data");
+    struct str schema = json_str(j, "schema_id", "");
+    const char *missing = NULL;
+    for (int i = 2; i >= 0; i--)
+        missing = json_has(j, needed[i]) ? missing : needed[i];
+    bool ours = str_eq(schema, STR(SCHEMAS "contents_service/v1")) ||
+                str_eq(schema, STR(SCHEMAS "kernel_actions/v1"));
+    if (!json_is_object(j)) {
+        nb_fail(r, 400, "No JSON data provided");
+    } else if (missing) {
+        nb_failf(r, 400, "Missing `%s` in the JSON request body.", missing);
+    } else if (!ours || !json_is_object(data)) {
+        nb_failf(r, 400, "Unregistered schema: `%.100s`", schema.p);
+    } else {
+        json_put_str(data, "schema_id", schema);
+        send_all(req_arg(r), data);
+        req_answer(r, 204, NULL, STR(""));
+    }
+    json_free(j);
+}
 
 static void on_message(struct ws *w, bool text, struct str bytes)
 {
@@ -97,6 +158,7 @@ static void on_close(struct ws *w, int code, struct str reason)
     struct nb_waiter *c = container_of(w, struct nb_waiter, ws);
     (void)code;
     (void)reason;
+    list_del(&c->node);
     loop_bury(c->loop, c, free);
 }
 
@@ -134,5 +196,6 @@ void nb_get_events(struct req *r)
         return;
     struct nb_waiter *c = xnew(struct nb_waiter);
     c->loop = f->en->loop;
+    list_add_tail(&f->waiters, &c->node);
     ws_start(&c->ws, &s, &opts, &events);
 }

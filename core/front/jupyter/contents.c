@@ -135,12 +135,41 @@ static void begin_answer(struct nb_work *w)
               -1);
 }
 
+/* Tells who listens to events that it is done. now: where it is now; "": as it was. */
+static void tell(struct nb_work *w, struct str now)
+{
+    static const char *const actions[] = {[NB_GET] = "get",
+                                          [NB_PUT] = "save",
+                                          [NB_POST] = "save",
+                                          [NB_PATCH] = "rename",
+                                          [NB_DELETE] = "delete"};
+    enum { KINDS = sizeof(actions) / sizeof(actions[0]) };
+    const char *action = (unsigned)w->ask.verb < KINDS ? actions[w->ask.verb] : NULL,
+               *path = w->ask.path + (w->ask.path[0] == '/');
+    struct err e = ERR_INIT;
+    if (!action || list_empty(&w->f->waiters))
+        return;
+    struct json *j = json_object(), *body = w->ask.verb == NB_POST && w->r
+                                                ? json_parse(w->ask.body, &e)
+                                                : NULL;
+    struct str from = json_str(body, "copy_from", "");
+    if (w->ask.verb == NB_PATCH)
+        from = str_of(path);
+    json_put_z(j, "action", from.n && w->ask.verb == NB_POST ? "copy" : action);
+    json_put_str(j, "path", now.n ? now : str_of(path));
+    if (from.n)
+        json_put_str(j, "source_path", from);
+    nb_tell(w->f, "contents_service", j);
+    json_free(body);
+}
+
 /* Looks at what there is now, for the answer. */
 static void look_again(struct nb_work *w)
 {
     struct json *head = w->head;
     bool check = json_has(head, "check");
     struct str path = json_str(head, check ? "check" : "then", "");
+    tell(w, check ? STR("") : path);
     w->ask = (struct nb_ask){.verb = check ? NB_CHECKED : NB_GET,
                              .status = (int)json_int(head, "status", 200)};
     snprintf(w->ask.root, sizeof(w->ask.root), "%s", w->place.cwd);
@@ -230,6 +259,7 @@ static void next(struct nb_work *w)
         look_again(w);
     } else {
         struct req *r = w->r;
+        tell(w, STR(""));
         w->r = NULL;
         req_answer(r, (int)json_int(w->head, "status", 204), NULL, STR(""));
         finish(w);
@@ -340,6 +370,8 @@ static void on_done(struct job *j, const struct err *e)
     } else if (json_has(w->head, "message")) {
         finish(w); /* refused */
     } else if (w->sends) {
+        if (w->ask.verb == NB_GET && !w->ask.status)
+            tell(w, STR(""));
         w->r = NULL;
         if (r)
             req_end(r);

@@ -34,7 +34,10 @@ void nb_line(struct nb_message *m, struct str line)
                 *parts[i].part = value;
         }
     }
-    m->channel = jsontext_plain(m->channel);
+    if (m->channel.n && m->channel.p[0] != 'n')
+        m->channel = jsontext_plain(m->channel);
+    else
+        m->channel.p = NULL;
 }
 
 static struct str or_empty(struct str part) { return part.n ? part : STR("{}"); }

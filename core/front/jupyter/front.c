@@ -223,12 +223,9 @@ static void get_me(struct req *r)
 /* Exporters are nbconvert's, which is not here. */
 static void get_exporters(struct req *r) { req_answer(r, 200, JSON_TYPE, STR("{}")); }
 
-static void not_here(struct req *r) { nb_fail(r, 501, "od has no events of Jupyter"); }
-
 #define ID "/api/kernels/{id}"
 static const struct route_answer made[] = {{.status = 201, .about = "It runs"}, {0}};
 static const struct route_answer done[] = {{.status = 204, .type = ""}, {0}};
-static const struct route_answer absent[] = {{.status = 501, .about = "Never"}, {0}};
 static const struct route_answer moved[] = {{.status = 302, .type = ""}, {0}};
 #define LAB(where) \
     { \
@@ -238,12 +235,6 @@ static const struct route_answer moved[] = {{.status = 302, .type = ""}, {0}};
 #define CHANGES (HTTP_GET | HTTP_POST | HTTP_PUT | HTTP_PATCH | HTTP_DELETE)
 /* A file in base64, in JSON. */
 #define BODY_OF_FILE (NB_SAVE_MAX / 2 * 3)
-#define ABSENT(where) \
-    { \
-        .methods = HTTP_POST, .path = where, .run = not_here, .body_max = NB_BODY, \
-        .answers = absent, .about = "Answers that od has none" \
-    }
-
 static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/api",
@@ -384,12 +375,17 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/api/events/subscribe",
      .run = nb_get_events,
-     .about = "Opens the WebSocket of events, of which od has none"},
+     .about = "Opens the WebSocket of events: what is done to contents and kernels"},
+    {.methods = HTTP_POST,
+     .path = "/api/events",
+     .run = nb_post_event,
+     .body_max = NB_BODY,
+     .answers = done,
+     .about = "Sends an event of one of these schemas to all who listen"},
     {.methods = HTTP_GET,
      .path = "/api/nbconvert",
      .run = get_exporters,
      .about = "Lists what exports notebooks: nothing"},
-    ABSENT("/api/events"),
     {.methods = HTTP_GET,
      .path = "/login",
      .run = nb_get_login,
@@ -516,6 +512,7 @@ static void *open_jupyter(struct fronts *all, const struct json *options)
     list_init(&f->places);
     list_init(&f->runs);
     list_init(&f->works);
+    list_init(&f->waiters);
     f->config = json_object();
     struct str root = json_str(json_get(options, "jupyter"), "root", "");
     f->root = root.n ? xstrndup(root.p, root.n) : NULL;

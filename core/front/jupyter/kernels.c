@@ -92,6 +92,8 @@ static void answer(struct start *s, const struct kernel *k)
         s->session = NULL;
         nb_save_later(s->f);
     }
+    if (s->status == 201)
+        nb_tell_kernel(s->f, "start", s->kernel);
     if (s->r && s->status == 201)
         nb_location(s->r, n ? "/api/sessions/" : "/api/kernels/", n ? n->id : s->kernel);
     if (s->r)
@@ -260,6 +262,8 @@ static void act(struct req *r, const struct action_kind *kind)
     memcpy(name, kernel_name(k), sizeof(name));
     if (nb_act(f, name, kind, &e) == 0 && kind == &action_close_kernel)
         nb_sessions_forget(f, name);
+    if (!e.code)
+        nb_tell_kernel(f, kind == &action_close_kernel ? "shutdown" : "interrupt", name);
     if (e.code)
         nb_fail(r, err_words(e.code)->http, e.text);
     else
@@ -277,5 +281,7 @@ void nb_restart(struct req *r)
     if (k && nb_act(f, kernel_name(k), &action_restart_kernel, &e) < 0)
         nb_fail(r, err_words(e.code)->http, e.text);
     else if (k)
+        nb_tell_kernel(f, "restart", kernel_name(k));
+    if (k && !e.code)
         wait_for(r, kernel_name(k), json_object(), NULL, 200);
 }

@@ -291,10 +291,14 @@ static int put_notebook(struct nb_found *l, const struct nb_spot *s, bool hash)
 {
     struct str nb = str_trim(buf_str(&l->text));
     bool valid = utf8_valid(nb) && jsontext_valid(nb) && nb.p[0] == '{';
-    if (!valid || jsontext_int(jsontext_get(nb, STR("nbformat")), 0) < 4)
+    int64_t format = valid ? jsontext_int(jsontext_get(nb, STR("nbformat")), 0) : 0;
+    struct buf newer = BUF_INIT(OUT_MAX); /* the helper's until it ends */
+    if (format == 3 && notebook_upgrade(nb, &newer) == 0)
+        nb = buf_str(&newer);
+    else if (format < 4)
         return refuse(l,
                       "400Unreadable Notebook: %s: it is not a JSON object, or "
-                      "its nbformat is less than 4",
+                      "its nbformat is less than 3",
                       s->full);
     put_base(l, s, "notebook", NULL, "json", hash);
     notebook_write(&l->out, nb, false);

@@ -49,6 +49,7 @@ struct jupyter {
     struct list peers;    /* struct nb_peer of channels.c, owned */
     struct list places;   /* struct nb_place, owned, the oldest first */
     struct list runs;     /* struct nb_run of channels.c, owned */
+    struct list waiters;  /* struct nb_waiter of config.c, owned: they listen to events */
     struct list works;    /* struct nb_work of contents.c, owned: changes, in turn */
     struct action_watch watch;
     struct json *config; /* owned: sections of /api/config */
@@ -233,6 +234,16 @@ void nb_put_config(struct req *r);
  * Answers r. */
 void nb_change_config(struct req *r, const char *name, bool all);
 void nb_get_events(struct req *r);
+/* Sends the event of a client to all listeners, if its schema is one of nb_tell's. */
+void nb_post_event(struct req *r);
+/*
+ * Tells who listens to events, as jupyter_server/services/events does. schema:
+ * "contents_service" or "kernel_actions"; data: its members, taken. A listener that has
+ * not read 128 KiB loses it.
+ */
+void nb_tell(struct jupyter *f, const char *schema, struct json *data);
+/* The same for what was done to a kernel. */
+void nb_tell_kernel(struct jupyter *f, const char *action, const char *kernel);
 /*
  * Makes r the stream s of a WebSocket without a subprotocol, whose output has out_max
  * bytes at most. Returns -1 after answering.

@@ -8,13 +8,15 @@
 
 #include "action/follow.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "browser/browsing.h"
 #include "ipc/frame.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { ANSWER_MAX = 128 << 20, SHORT_MAX = 4096 };
+enum { ANSWER_MAX = 128 << 20, SHORT_MAX = 4096, VISIT_TEXT_MAX = 64 << 10 };
 
 struct browse_ask {
     struct conn *c;
@@ -188,6 +190,63 @@ int local_browse(struct conn *c, const struct json *q, struct err *e)
     c->browse = a;
     local_on_cancel(c, on_cancel);
     local_browse_say(c, q);
+    return 0;
+}
+
+/* ---- visits that a client makes by itself ---- */
+
+void local_visit_drop(struct conn *c)
+{
+    c->visiting = false;
+    local_end_left(c);
+}
+
+/*
+ * Opens the action of a visit, which ends with the connection at the latest; or, with the
+ * result, ends it. A visit that began before this server did is in the log all the same.
+ */
+int local_visit(struct conn *c, const struct json *q, struct err *e)
+{
+    static const char *const names[] = {"cwd", NULL};
+    static const char *const strings[] = {"url", "title", "error", NULL};
+    struct actions *all = c->en->actions;
+    const struct json *result = json_get(q, "result");
+    struct str url = json_str(q, "url", ""), actions = json_str(q, "actions", "");
+    struct json *args = json_object(), *named = json_object(), *extras = json_object();
+    char id[LIMIT_ID + 1];
+    if (take_id(json_str(q, "visit", ""), id, e) < 0 ||
+        (!id[0] && err_set(e, ERR_INVALID, "visit needs the member visit, its id") < 0)) {
+        json_free(args);
+        json_free(named);
+        json_free(extras);
+        return -1;
+    }
+    local_put(args, q, names);
+    outside_put_text(all, args, "url", str_sub(url, 0, VISIT_TEXT_MAX));
+    if (actions.n && !json_has(args, "bytes"))
+        json_put_str(args, "actions", str_sub(actions, 0, VISIT_TEXT_MAX));
+    json_put_z(named, "id", id);
+    enum outside_state state = local_open(c, "browse", named, "", args);
+    json_free(named);
+    const struct action *a = local_action(c);
+    if (state == OUTSIDE_OVER || (a && strcmp(a->kind->name, "browse") != 0)) {
+        json_free(extras);
+        c->act[0] = 0;
+        return err_set(e, ERR_GONE, "this visit has ended");
+    }
+    c->visiting = !result;
+    for (size_t i = 0; strings[i]; i++) {
+        struct str s = json_str(result, strings[i], "");
+        if (result)
+            json_put_str(extras, strings[i], str_sub(s, 0, utf8_cut(s, SHORT_MAX)));
+    }
+    if (result) {
+        json_put_int(extras, "status", json_int(result, "status", 0));
+        local_end(c, STR(""), extras);
+        local_send_result(c, local_ok());
+    } else {
+        json_free(extras);
+    }
     return 0;
 }
 

@@ -272,8 +272,9 @@ static const struct verb {
     {"browse", local_browse, true},    {"browsers", local_browsers, false},
     {"browser", local_browser, false}, {"events", local_events, false},
     {"skill", local_skill, false},     {"keys", do_keys, false},
-    {"mcp", local_mcp, false},         {"checkpoint", local_checkpoint, false},
+    {"mcp", local_mcp, false},         {"submit", local_submit, false},
     {"tmux", local_tmux, false},       {"cast", local_cast, false},
+    {"visit", local_visit, false},
 };
 
 #define COUNT(names) (sizeof(names) / sizeof((names)[0]))
@@ -291,11 +292,11 @@ static bool is_one(const char *name, const char *const *names, size_t n)
 static int check_types(const struct json *q, struct err *e)
 {
     static const char *const strings[] = {
-        "do",       "id",        "as",        "parent", "session", "process",
-        "command",  "command64", "cwd",       "user",   "shell",   "name",
-        "data",     "data64",    "on_input",  "term",   "path",    "code",
-        "kernel",   "choice",    "verb",      "spec",   "skill",   "home",
-        "question", "mode",      "downloads", "cdp",    "right",   "listener"};
+        "do",        "id",       "as",   "parent",   "session", "process",   "command",
+        "command64", "cwd",      "user", "shell",    "name",    "data",      "data64",
+        "on_input",  "term",     "path", "code",     "kernel",  "choice",    "verb",
+        "spec",      "skill",    "home", "question", "mode",    "downloads", "cdp",
+        "right",     "listener", "url",  "actions",  "visit"};
     static const char *const ints[] = {"timeout_ms", "idle_ms", "output_from", "rows",
                                        "cols",       "offset",  "limit",       "grace_ms",
                                        "op",         "v",       "since",       "at"};
@@ -543,8 +544,8 @@ static void cancel(struct conn *c)
     } else if (c->cell) {
         local_cell_drop(c);
         local_send_result(c, local_ok());
-    } else if (c->checkpoint) {
-        local_checkpoint_drop(c);
+    } else if (c->submit) {
+        local_submit_drop(c);
     } else if (c->skill) {
         local_skill_drop(c);
         local_send_result(c, local_ok());
@@ -559,6 +560,9 @@ static void cancel(struct conn *c)
         local_send_result(c, local_ok());
     } else if (c->browse) {
         local_browse_drop(c);
+        local_send_result(c, local_ok());
+    } else if (c->visiting) {
+        local_visit_drop(c);
         local_send_result(c, local_ok());
     } else if (c->attached && c->op) {
         struct session *s = c->attached;
@@ -618,10 +622,7 @@ static void next_request(struct conn *c)
     }
 }
 
-static void on_flush(struct task *t)
-{
-    flush(container_of(t, struct conn, flush));
-}
+static void on_flush(struct task *t) { flush(container_of(t, struct conn, flush)); }
 
 static void on_resume(struct task *t)
 {
@@ -674,8 +675,8 @@ static void on_end(struct stream *st, int errnum)
     local_on_cancel(c, NULL);
     if (c->cell)
         local_cell_drop(c);
-    else if (c->checkpoint)
-        local_checkpoint_drop(c);
+    else if (c->submit)
+        local_submit_drop(c);
     else if (c->skill)
         local_skill_drop(c);
     else if (c->mcp)
@@ -686,6 +687,8 @@ static void on_end(struct stream *st, int errnum)
         local_cast_drop(c);
     else if (c->browse)
         local_browse_drop(c);
+    else if (c->visiting)
+        local_visit_drop(c);
     else if (c->attached && c->op) {
         session_detach(c->attached, c->op);
         local_attach_over(c, NULL);

@@ -39,7 +39,7 @@ struct local {
 
 struct cell_call;
 struct skill_ask;
-struct checkpoint_ask;
+struct submit_ask;
 struct browse_ask;
 struct kill_ask;
 struct mcp_link;
@@ -54,7 +54,7 @@ struct conn {
     struct op *op;             /* borrowed; the request in flight */
     struct cell_call *cell;    /* owned; the same for a cell */
     struct skill_ask *skill;   /* owned; the same for a skill */
-    struct checkpoint_ask *checkpoint; /* owned; the same for a checkpoint */
+    struct submit_ask *submit; /* owned; the same for an action */
     struct browse_ask *browse; /* owned; the same for a browser */
     struct mcp_link *mcp;      /* borrowed; the same for MCP */
     struct tmux_client *tmux;  /* borrowed; the same for tmux */
@@ -68,8 +68,9 @@ struct conn {
     char act[ACTION_KEY + 1]; /* the key of the request's action; "": none */
     uint64_t observed; /* of OUTSIDE_OVER: the event with the observation; 0: none */
     bool upgrading;
-    bool busy; /* a request is in flight */
-    char *as;  /* owned; the command in hints to the client; NULL: as op_command */
+    bool visiting; /* its client visits a page by itself: local_visit */
+    bool busy;     /* a request is in flight */
+    char *as;      /* owned; the command in hints to the client; NULL: as op_command */
     bool closed;
     struct task flush;  /* sends the output of a turn in one write */
     struct timer late;  /* sends a note that no result followed */
@@ -145,11 +146,12 @@ void local_cell_room(struct conn *c);
 void local_cell_drop(struct conn *c);
 
 /* browse.c */
-local_verb local_browse, local_browsers, local_browser;
+local_verb local_browse, local_browsers, local_browser, local_visit;
 void local_browse_room(struct conn *c);
 /* {"cancel": true} cancels the call; the answer comes at its end. */
 void local_browse_say(struct conn *c, const struct json *j);
 void local_browse_drop(struct conn *c);
+void local_visit_drop(struct conn *c);
 
 /* mcp.c */
 local_verb local_mcp;
@@ -163,8 +165,8 @@ void local_mcp_drop(struct conn *c, bool end);
 void local_put_words(struct buf *out, const struct json *q);
 
 /* checkpoint.c */
-local_verb local_checkpoint;
-void local_checkpoint_drop(struct conn *c);
+local_verb local_submit;
+void local_submit_drop(struct conn *c);
 
 /* tmux.c */
 local_verb local_tmux;

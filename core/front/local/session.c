@@ -65,6 +65,7 @@ static const char *const note_words[] = {
     [NOTE_FRESH_SHELL] = "fresh_shell",
     [NOTE_REINSTALLED] = "reinstalled",
     [NOTE_DISK] = "disk",
+    [NOTE_FENCE] = "fence",
     [NOTE_KEYS] = "keys",
     [NOTE_STATE] = "state",
 };

@@ -18,7 +18,7 @@ const TIMELINE_KINDS = {
     read: ['file', a => a.path],
     write: ['file', a => a.path],
     edit: ['file', a => a.path],
-    browse: ['web', a => a.url ?? a.what],
+    browse: ['web', a => a.url ?? ([a.what?.first, a.what?.actions].filter(Boolean).join(' ') || 'look')],
     browse_interactive: ['web', a => a.browser_actions],
     page: ['web', a => a.url ?? a.act],
     input: ['key', a => a.text ?? (a.bytes ? a.bytes + ' bytes' : '')],
@@ -181,6 +181,21 @@ function makeTimeline(page) {
         page.announce(row.kind + ' ' + row.head.querySelector('.text').textContent + ': ' + text);
     }
 
+    // A person allows what the fence refused, for all programs until the server ends.
+    function allowButton({ extras: { rule }, session }) {
+        const button = el('button', {
+            type: 'button', class: 'allow', title: 'For all programs, until the server ends',
+            onclick: async () => {
+                button.disabled = true;
+                const o = await page.act('fence_allow', { rule }, session)
+                    .catch(error => ({ observation: 'error', content: error.message }));
+                button.disabled = o.observation !== 'error';
+                page.say(o.content);
+            },
+        }, 'Allow ' + rule);
+        return button;
+    }
+
     function onOther(e) {
         if (e.observation === 'gap') {
             const row = addRow(e.id, 'gap', '', '…', 'events ' + e.extras.from + ' to ' +
@@ -194,6 +209,8 @@ function makeTimeline(page) {
                 firstLine(e.content || timelineText(e), 200));
             row.end = e;
             setStatus(row, e.extras?.kind ?? '', e.extras?.kind === 'failed', 'done');
+            if (e.observation === 'refused' && e.extras.rule && page.may === 'drive')
+                row.root.append(allowButton(e));
         }
     }
 

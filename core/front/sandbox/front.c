@@ -244,6 +244,7 @@ static void close_sandbox(void *f, bool another)
 
 const struct front front_sandbox = {
     .name = "sandbox",
+    .also = "agent-sandbox",
     .options = &options_sandbox_front,
     .keyless = "open",
     .open = open_sandbox,

@@ -102,8 +102,8 @@ void attach_input(struct tmux_client *c)
         size_t n = 0, most = c->in.n < PIECE ? c->in.n : PIECE;
         if (c->ctl->prefix) {
             char key = c->in.p[0];
-            c->ctl->prefix = false;
             if (key != PREFIX) {
+                c->ctl->prefix = false;
                 buf_consume(&c->in, 1);
                 after_prefix(c, key);
                 continue;
@@ -119,7 +119,7 @@ void attach_input(struct tmux_client *c)
             if (!pane_type(p, str_n(c->in.p, n), buf_str(&key), buf_str(&value))) {
                 buf_release(&key);
                 buf_release(&value);
-                return; /* goes on when the pane has room */
+                return; /* goes on when the pane has room, or another one is shown */
             }
         }
         buf_release(&key);

@@ -370,7 +370,7 @@ static void proceed(struct tmux_client *c)
     for (int i = 0; i < PER_TURN && !c->waiting && !list_empty(&c->items); i++)
         do_next(c);
     c->running = false;
-    if (c->control && c->ctl && !c->waiting && list_empty(&c->items) && c->in.n > 0)
+    if (c->ctl && !c->waiting && list_empty(&c->items) && c->in.n > 0)
         control_input(c);
     if (!c->waiting && !list_empty(&c->items))
         task_defer(c->t->en->loop, &c->go);
@@ -489,6 +489,11 @@ void tmux_input(struct tmux_client *c, uint64_t offset, struct str bytes)
     c->in_at += bytes.n;
     buf_adds(&c->in, bytes);
     c->calls->accepted(c->arg, c->in_at);
+    if (c->session && !c->control && bytes.n > 0) {
+        int64_t ms = clock_wall_ms();
+        c->active = ms / 1000;
+        c->session->active_us = ms * 1000; /* stored with what changes next */
+    }
     if (c->control || c->session) {
         control_input(c);
     } else if (c->in_ended && c->in_ready && c->waiting) {
@@ -529,7 +534,7 @@ static struct tmux_client *client_new(struct tmux *t)
     buf_init(&c->out[1].buf, TM_OUT_MAX);
     buf_init(&c->in, TM_OUT_MAX);
     task_init(&c->go, on_go);
-    c->made = clock_wall_ms() / 1000;
+    c->made = c->active = clock_wall_ms() / 1000;
     list_add_tail(&t->clients, &c->node);
     return c;
 }
@@ -692,6 +697,8 @@ void request_pane_room(struct tm_pane *p)
         struct tmux_client *c = list_entry(i, struct tmux_client, node);
         if (c->waiting && c->waiting->on_room && c->waiting->target.p == p)
             c->waiting->on_room(c->waiting);
+        else if (c->session && c->in.n > 0)
+            task_defer(p->t->en->loop, &c->go);
     }
 }
 

@@ -261,8 +261,11 @@ void control_output(struct tm_pane *p, uint64_t offset, struct str bytes)
 
 void control_pane_gone(struct tmux_client *c, struct tm_pane *p)
 {
-    if (c->ctl && c->ctl->pane == p)
-        c->ctl->pane = NULL;
+    if (!c->ctl || c->ctl->pane != p)
+        return;
+    c->ctl->pane = NULL;
+    if (c->in.n > 0) /* input that had no room goes to the next one */
+        task_defer(c->t->en->loop, &c->go);
 }
 
 void control_room(struct tmux_client *c)

@@ -3,8 +3,8 @@
 #include "front/tmux/model.h"
 
 #include "base/clock.h"
-#include "base/utf8.h"
 #include "base/xalloc.h"
+#include "front/tmux/lang/parse.h"
 #include "front/tmux/pane.h"
 #include "front/tmux/request.h"
 #include "front/tmux/state.h"
@@ -125,19 +125,16 @@ unsigned session_count(const struct tm_session *s)
 
 char *session_clean_name(const char *name)
 {
-    if (!*name || !utf8_valid(str_of(name)))
+    if (!*name)
         return NULL;
     struct buf b = BUF_INIT(SIZE_MAX);
-    for (const char *p = name; *p; p++) {
+    char *copy = xstrdup(name);
+    for (char *p = copy; *p; p++) {
         if (*p == ':' || *p == '.')
-            buf_addc(&b, '_');
-        else if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            buf_addf(&b, "\\%03o", (unsigned char)*p);
-        else if (*p == '\\')
-            buf_addz(&b, "\\\\");
-        else
-            buf_addc(&b, *p);
+            *p = '_';
     }
+    tmux_escape(&b, str_of(copy), false);
+    free(copy);
     return buf_take(&b);
 }
 

@@ -24,8 +24,8 @@ struct tm_pane *pane_at(const struct tm_window *w, int index);
 struct tm_pane *pane_beside(const struct tm_pane *p, int by);
 
 /* ---- sessions and links ---- */
-/* A name in which ':' and '.' are '_'; NULL: it is empty or not valid. The caller frees.
- */
+/* A name in which ':' and '.' are '_', and control characters, backslashes and bytes that
+ * are not UTF-8 are escaped; NULL: it is empty. The caller frees. */
 char *session_clean_name(const char *name);
 struct tm_session *session_new(struct tmux *t, const char *name, const char *cwd);
 /* Ends the session, with the windows that no other session has. */
@@ -63,6 +63,7 @@ void window_drop_pane(struct tm_pane *p);
 bool window_use_pane(struct tm_pane *p);
 /* The ids of its panes, in their order; the caller frees. */
 unsigned *window_ids(const struct tm_window *w, size_t *n);
+/* Control characters, backslashes and bytes that are not UTF-8 are escaped. */
 void window_set_name(struct tm_window *w, const char *name);
 /* The name of its program, by the rules of automatic-rename. */
 void window_auto_name(struct tm_window *w);

@@ -192,7 +192,7 @@ struct tmux_client {
     char *cwd, *tty, *term; /* owned */
     struct env env;
     int rows, cols, control;
-    int64_t made;
+    int64_t made, active; /* seconds since 1970; active: its terminal's last input */
     struct list items; /* owned; the commands that are to be done */
     bool running, over, left, read_only;
     uint64_t step; /* commands done by this request */

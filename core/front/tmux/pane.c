@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "front/tmux/lang/parse.h"
 #include "front/tmux/model.h"
@@ -652,19 +653,21 @@ const char *pane_title(const struct tm_pane *p)
 
 void pane_set_title(struct tm_pane *p, const char *title)
 {
-    struct buf b = BUF_INIT(TM_NAME_MAX);
+    for (const char *c = title; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return;
+    }
+    if (!utf8_valid(str_of(title)))
+        return;
     free(p->title);
     p->title = NULL;
-    for (const char *c = title; *c; c++)
-        buf_addc(&b, (unsigned char)*c < 0x20 ? '_' : *c);
     /* The program's own title replaces it later. */
     if (p->screen.pic) {
         struct buf seq = BUF_INIT(TM_NAME_MAX);
-        buf_addf(&seq, "\033]2;%s\a", buf_z(&b));
+        buf_addf(&seq, "\033]2;%s\a", title);
         screen_draw(&p->screen, buf_str(&seq));
         buf_release(&seq);
     }
-    buf_release(&b);
     state_changed(p->t);
 }
 

@@ -60,6 +60,7 @@ void pane_put_command(const struct tm_pane *p, struct buf *out);
 void pane_default_name(const struct tm_pane *p, struct buf *out);
 /* Valid until it changes. */
 const char *pane_title(const struct tm_pane *p);
+/* Changes nothing if there is a control character, or a byte that is not UTF-8. */
 void pane_set_title(struct tm_pane *p, const char *title);
 /* Was its program started by the command of this id? */
 bool pane_started_by(const struct tm_pane *p, const char *call);

@@ -139,7 +139,7 @@ VAR(client_user)
 VAR(client_width) { return C && put_number(out, C->cols); }
 VAR(client_height) { return C && put_number(out, C->rows); }
 VAR(client_created) { return C && put_number(out, C->made); }
-VAR(client_activity) { return C && put_number(out, C->made); }
+VAR(client_activity) { return C && put_number(out, C->active); }
 VAR(client_control_mode) { return C && put_flag(out, C->control > 0); }
 VAR(client_prefix) { return C && put_flag(out, false); }
 VAR(client_readonly) { return C && put_flag(out, C->read_only); }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "front/tmux/control.h"
+#include "front/tmux/lang/parse.h"
 #include "front/tmux/pane.h"
 #include "front/tmux/request.h"
 #include "front/tmux/state.h"
@@ -175,10 +176,17 @@ bool window_use_pane(struct tm_pane *p)
 
 /* ---- names ---- */
 
+static char *clean_name(const char *name)
+{
+    struct buf b = BUF_INIT(SIZE_MAX);
+    tmux_escape(&b, str_of(name), false);
+    return buf_take(&b);
+}
+
 void window_set_name(struct tm_window *w, const char *name)
 {
     free(w->name);
-    w->name = xstrdup(name);
+    w->name = clean_name(name);
     state_changed(w->t);
     control_tell(w->t, "window-renamed", w);
     hook_run(w->t, "window-renamed", NULL, w, NULL);
@@ -194,10 +202,13 @@ void window_auto_name(struct tm_window *w)
     w->naming = true; /* the format may ask for the name */
     vars_expand(&v, opts_text(&w->opts, "automatic-rename-format"), &name);
     w->naming = false;
-    if (name.n > 0 && strcmp(buf_z(&name), w->name) != 0) {
-        free(w->name);
-        w->name = xstrdup(buf_z(&name));
+    char *clean = clean_name(buf_z(&name));
+    if (name.n > 0 && strcmp(clean, w->name) != 0) {
+        char *before = w->name;
+        w->name = clean;
+        clean = before;
     }
+    free(clean);
     buf_release(&name);
 }
 

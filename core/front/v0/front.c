@@ -78,6 +78,7 @@ static const char *const claims[] = {"v0/", NULL};
 
 const struct front front_v0 = {
     .name = "v0",
+    .also = "openhands-v0",
     .options = &options_v0,
     .claims = claims,
     .format = v0_format,

@@ -156,6 +156,7 @@ static const char *const claims[] = {"v1/", NULL};
 
 const struct front front_v1 = {
     .name = "v1",
+    .also = "openhands",
     .options = &v1_options,
     .claims = claims,
     .format = format,

@@ -758,7 +758,7 @@ static void on_in_data(struct stream *s)
         struct json *j = json_parse(line, &e);
         struct str what = json_str(j, "host", "");
         bool restart = str_eq(what, STR("restart"));
-        if (!j)
+        if (!j && line.n)
             host_say(h, "note", e.text);
         else if (str_eq(what, STR("interrupt")))
             interrupt(h);
@@ -767,7 +767,7 @@ static void on_in_data(struct stream *s)
         else if (str_eq(what, STR("read"))) {
             h->seen = (uint64_t)json_int(j, "to", 0);
             host_flush(h);
-        } else if (!restart)
+        } else if (j && !restart)
             on_request(h, j, line);
         json_free(j);
         buf_consume(&s->in, (size_t)nl + 1);

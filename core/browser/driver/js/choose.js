@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // Selects the options of a list, each given by value, label or text, once they are there
-// and enabled. Returns "" or, after ms, what is missing; "!…" is an immediate error.
+// and enabled. Returns "", "made" for a list that the page has made of other elements, or,
+// after ms, what is missing; "!…" is an immediate error.
 
 async function choose(list, [ms]) {
     let e = this;
     if (e.tagName === 'LABEL' && e.control) e = e.control;
-    if (e.tagName !== 'SELECT') return '!Error: Element is not a <select> element';
+    if (e.tagName !== 'SELECT')
+        return e.matches('[role=combobox],[role=listbox],[aria-haspopup=listbox]')
+            ? 'made'
+            : '!Error: Element is not a <select> element';
     const end = performance.now() + ms,
         off = o => o.disabled || o.closest('optgroup:disabled');
     for (let why; ;) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Focuses a field and selects its content, so that inserted text replaces it. Returns "",
-// "done" if the value is already set, or "!…" for an element that takes no text.
+// "done" if the value is already set, "type" if it is longer than the field, one of several
+// for a code whose script leads from one to the next, or "!…" for an element that takes no
+// text.
 
 function prepareFill([value]) {
     const e = this,
@@ -48,8 +50,10 @@ function prepareFill([value]) {
             return '!Error: Cannot type text into input[type=number]';
     }
     e.focus();
-    if (n === 'INPUT' || n === 'TEXTAREA') e.select();
-    else {
+    if (n === 'INPUT' || n === 'TEXTAREA') {
+        e.select();
+        if (e.maxLength > 0 && e.maxLength < 4 && value.length > e.maxLength) return 'type';
+    } else {
         const r = e.ownerDocument.createRange();
         r.selectNodeContents(e);
         const s = e.ownerDocument.defaultView.getSelection();

@@ -10,8 +10,8 @@ function quietTyped() {
         while (a && a.shadowRoot && a.shadowRoot.activeElement)
             a = a.shadowRoot.activeElement;
         const completes =
-            '[role=combobox],[type=search],[aria-haspopup=listbox],' +
-            '[aria-autocomplete=list],[aria-autocomplete=both]';
+            '[role=combobox],[type=search],[aria-haspopup],[aria-controls],[aria-owns],' +
+            '[aria-autocomplete=list],[aria-autocomplete=both],[autocomplete=off]';
         if (!a || !a.matches(completes)) {
             requestAnimationFrame(() => setTimeout(r, 50));
             setTimeout(r, 200);

@@ -8,6 +8,8 @@
 
 async function ready([need], [ms]) {
     const e = this,
+        blocks = ['center', 'end', 'start'],
+        gone = 'element was detached from the DOM, retrying',
         end = performance.now() + ms;
     const frame = () =>
         new Promise(r => {
@@ -26,7 +28,7 @@ async function ready([need], [ms]) {
         return s + '>' + text + '</' + n.tagName.toLowerCase() + '>';
     };
     const look = async () => {
-        if (!e.isConnected) return 'element was detached from the DOM, retrying';
+        if (!e.isConnected) return gone;
         if (need & 1) {
             const r = e.getBoundingClientRect();
             if (
@@ -46,6 +48,9 @@ async function ready([need], [ms]) {
                 );
             if (e.readOnly) return 'element is not editable';
         }
+        // A page may ask for slow scrolling; then it is there before.
+        if (need & 34 && getComputedStyle(e.ownerDocument.documentElement).scrollBehavior === 'smooth')
+            e.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'instant' });
         if (need & 34) e.scrollIntoViewIfNeeded(true);
         if (need & 2) {
             const a = box();
@@ -69,8 +74,14 @@ async function ready([need], [ms]) {
                     !(l && l.control === e) &&
                     !(e.control && e.control === h) &&
                     !(h.shadowRoot && h.shadowRoot.contains(e))
-                )
+                ) {
+                    // It may be under a header that stays where it is.
+                    const c = h.getBoundingClientRect(),
+                        small = c.width * c.height < 0.5 * w.innerWidth * w.innerHeight,
+                        block = ms && need & 34 && small && blocks.shift();
+                    if (block) e.scrollIntoView({ block, behavior: 'instant' });
                     return tag(h) + ' intercepts pointer events';
+                }
             }
         }
         return '';
@@ -78,7 +89,9 @@ async function ready([need], [ms]) {
     for (let late = ''; ; late = 'late') {
         const why = await look();
         if (!why) return late;
-        if (why[0] === '!' || !e.isConnected || performance.now() >= end) return why;
+        // Perhaps while its frames were compared.
+        if (!e.isConnected) return gone;
+        if (why[0] === '!' || performance.now() >= end) return why;
         await new Promise(r => setTimeout(r, 20));
     }
 }

@@ -7,21 +7,22 @@ enum { WAIT_S = 10, WAIT_S_MAX = 100 };
 static const struct param_list takes = {
     .about = "Do one thing on the current page and show what changed. click, hover, fill "
              "(a field), select (an option), press (a key), scroll, upload (a file), "
-             "back, forward, reload, wait (until text is there).",
+             "back, forward, reload, wait (until text is there), new_tab (text: its "
+             "address), switch_tab and close_tab (text: a number).",
     .params = (const struct param[]){
         {.name = "action",
          .type = PARAM_STRING,
          .required = true,
          .choices = "click hover fill select press scroll upload back forward reload "
-                    "wait",
+                    "wait new_tab switch_tab close_tab",
          .about = "What to do."},
         {.name = "ref",
          .type = PARAM_STRING,
          .about = "Element, such as e12, of the last outline; or its visible text."},
         {.name = "text",
          .type = PARAM_STRING,
-         .about = "Text to fill, option, key (Enter, C-a), up or down, file, or text "
-                  "to wait for."},
+         .about = "Text to fill, option, key (Enter, C-a), up or down, file, text to "
+                  "wait for, address or number of a tab."},
         {.name = "submit", .type = PARAM_BOOL, .about = "Press Enter after fill."},
         {.name = "wait_s",
          .type = PARAM_INT,
@@ -86,7 +87,8 @@ const struct tool tool_browser_act = {
     .takes = &takes,
     .also = "act=action type=action uid=ref bid=ref target=ref element_id=ref "
             "element=ref selector=ref value=text key=text input=text option=text "
-            "timeout=wait_s timeout_ms=wait_s",
+            "timeout=wait_s timeout_ms=wait_s url=text tab=text tab_id=text "
+            "index=text",
     .destructive = true,
     .open_world = true,
     .keeps = "text",

@@ -13,9 +13,9 @@ static const struct param_list takes = {
          .about = "Address or file; omit for the current page."},
         {.name = "view",
          .type = PARAM_STRING,
-         .choices = "outline text image",
-         .about =
-             "Default outline. text: to read; image: a screenshot with refs marked."},
+         .choices = "outline text image tabs",
+         .about = "Default outline. text: to read; image: a screenshot with refs marked; "
+                  "tabs: the open tabs."},
         {.name = "find", .type = PARAM_STRING, .about = "Only what is around this text."},
         {.name = "part",
          .type = PARAM_INT,

@@ -55,7 +55,11 @@ static void read_line(struct page_line *p, const struct tool_call *c,
                             .removed = json_int(extras, "removed", 0),
                             .changed = json_int(extras, "changed", 0),
                             .moved = json_bool(extras, "moved", false),
-                            .went = json_bool(extras, "went", false)};
+                            .went = json_bool(extras, "went", false),
+                            .tab = json_int(extras, "tab", 0),
+                            .tabs = json_int(extras, "tabs", 0),
+                            .opened_from = json_int(extras, "opened_from", 0),
+                            .tab_closed = json_bool(extras, "tab_closed", false)};
 }
 
 static struct json *object_of(const struct json *extras)
@@ -63,7 +67,7 @@ static struct json *object_of(const struct json *extras)
     static const char *const strings[] = {"url", "title", "picture", NULL};
     static const char *const numbers[] = {"status", "part",    "parts",   "refs",
                                           "added",  "removed", "changed", "shown",
-                                          "places", NULL};
+                                          "places", "tab",     "tabs",    NULL};
     struct json *j = json_object();
     for (size_t i = 0; strings[i]; i++) {
         if (json_str(extras, strings[i], "").n)

@@ -227,6 +227,15 @@ static void fill_ended(struct ran *r, struct run_line *l, struct told *t)
     l->cwd = l->shell_ended ? NULL : new_directory(r, t);
 }
 
+/* What the fence refused its programs, of which the first ones say enough. */
+static void put_refused(const struct json *event, struct buf *text)
+{
+    enum { SENTENCES = 3 };
+    const struct json *x = json_first(json_get(json_get(event, "extras"), "refused"));
+    for (int i = 0; x && i < SENTENCES; x = json_next(x), i++)
+        buf_addf(text, "[%.400s]\n", json_str_value(x, "").p);
+}
+
 static void put_answer(struct ran *r, const struct run_line *l,
                        const struct output_shown *shown)
 {
@@ -255,6 +264,7 @@ static void put_answer(struct ran *r, const struct run_line *l,
     buf_adds(&text, buf_str(&r->text));
     if (!r->input || str_trim(shown->text).n > 0) /* a screen that was closed is blank */
         buf_adds(&text, shown->text);
+    put_refused(r->event, &text);
     if (text.n == 0 && r->input)
         buf_addz(&text, "(no new output)\n");
     struct tool_result res = {

@@ -366,6 +366,13 @@ static void put_dialog(struct buf *out, const struct page_line *p)
              p->prompt ? "fill text=\"…\" without ref, then " : "");
 }
 
+/* Appends which tab is shown, if there are several. */
+static void put_tab(struct buf *out, const struct page_line *p)
+{
+    if (p->tabs > 1)
+        buf_addf(out, "tab %lld of %lld; ", (long long)p->tab, (long long)p->tabs);
+}
+
 /* Appends which part of the page is shown. */
 static void put_part(struct buf *out, const struct page_line *p)
 {
@@ -416,6 +423,7 @@ void page_line(struct buf *out, const struct page_line *p)
         put_dialog(out, p);
         return;
     }
+    put_tab(out, p);
     if (p->shot)
         put_shot(out, p);
     else if (p->downloaded)
@@ -492,6 +500,21 @@ static void put_changes(struct buf *out, const struct page_line *p)
     }
 }
 
+/* Appends which tab is shown, if there are several or the act closed one. */
+static void put_tab_after(struct buf *out, const struct page_line *p)
+{
+    if (p->tabs < 2 && !p->tab_closed)
+        return;
+    buf_addf(out, "; %stab %lld of %lld",
+             p->opened_from  ? "in the new "
+             : p->tab_closed ? "the tab was closed, this is "
+                             : "",
+             (long long)p->tab, (long long)p->tabs);
+    if (p->opened_from)
+        buf_addf(out, ". Back: browser_act action=\"switch_tab\" text=\"%lld\"",
+                 (long long)p->opened_from);
+}
+
 void act_line(struct buf *out, const struct page_line *p)
 {
     if (p->dialog) {
@@ -503,6 +526,7 @@ void act_line(struct buf *out, const struct page_line *p)
     else
         put_changes(out, p);
     put_console(out, p);
+    put_tab_after(out, p);
 }
 
 /* ---- others ---- */

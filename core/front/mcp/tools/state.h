@@ -20,12 +20,14 @@
  *     runs    = "still running after " TIME ": " who ", " N " lines so far"
  *               [", quiet for " TIME]
  *     who     = PROGRAM [" (pid " N ")"] [", command " N] | "cell " N
- *     page    = [where "; "] [STATUS ", "] N " elements with refs"
+ *     page    = [tab "; "] [where "; "] [STATUS ", "] N " elements with refs"
  *               [console] "; " URL
  *     where   = "part " N " of " N … | "around " QUOTED …
  *             | "nothing here says " QUOTED … | "there is no part " N …
  *             | "picture " SIZE … | "downloaded, …"
- *     act     = "page changed: " URL … | [done "; "] counts [console]
+ *     act     = "page changed: " URL … | [done "; "] counts [console] ["; " tab]
+ *     tab     = ["the tab was closed, this is "] "tab " N " of " N
+ *             | "in the new tab " N " of " N ". Back: " calls
  *     counts  = N " changed, " N " new, " N " gone" | "nothing changed" …
  *     other   = "dialog " QUOTED " is open: press …"
  *             | N " sessions" | "no session yet" …
@@ -124,15 +126,18 @@ struct page_line {
     struct str console; /* the first message of the console */
     bool text_browser;
     struct str url;
+    int64_t tab, tabs;   /* the position of the shown tab, from 1, and their number */
     bool dialog, prompt; /* a dialog is open; it asks for a text */
     struct str dialog_text;
     /* of an act */
     struct str waited; /* the text that was waited for and appeared; empty: none */
     struct str scrolled, disabled;
     int64_t added, removed, changed;
-    bool watched; /* changes were watched for a while */
-    bool moved;   /* the page is another one */
-    bool went;    /* the address changed */
+    bool watched;        /* changes were watched for a while */
+    bool moved;          /* the page is another one */
+    bool went;           /* the address changed */
+    int64_t opened_from; /* the act opened the tab: the previous one; 0: it did not */
+    bool tab_closed;     /* the tab of the act was closed */
 };
 
 /* Append the line about the result of browse, and of an act. */

@@ -11,7 +11,12 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-enum { MODIFIERS_MAX = 16, ARGUMENTS_MAX = 4, VALUE_MAX = 1 << 20 };
+enum {
+    MODIFIERS_MAX = 16,
+    ARGUMENTS_MAX = 4,
+    VALUE_MAX = 1 << 20,
+    BYTES_OF_STEP = 16
+};
 
 /* One level of an expansion. */
 struct format_state {
@@ -271,6 +276,11 @@ static bool compare(const struct modifier *m, struct str a, struct str b)
     }
 }
 
+static void spend(struct format_state s, size_t steps)
+{
+    *s.steps -= steps < *s.steps ? (unsigned)steps : *s.steps;
+}
+
 /* Of two texts divided by a comma: a comparison, maths, or a repetition. */
 static int of_two(struct buf *out, struct str text, const struct modifier *m,
                   struct format_state s)
@@ -283,6 +293,7 @@ static int of_two(struct buf *out, struct str text, const struct modifier *m,
         return m->name[0] == 'e' ? 0 : -1;
     expanded(&a, left, s);
     expanded(&b, right, s);
+    spend(s, a.n + b.n);
     if (m->name[0] == 'e') {
         int digits = has_letter(m, 1, 'f') ? 2 : 0;
         if (m->argc > 2 && tmux_number(argument(m, 2), -100, 100, &n, &cause) == 0)
@@ -437,10 +448,11 @@ static void apply(struct buf *v, const struct modifiers *all, struct format_stat
     }
     for (int i = 0; i < all->n; i++) {
         const struct modifier *m = &all->m[i];
-        if (m->name[0] != 's' || m->argc < 2)
+        if (m->name[0] != 's' || m->argc < 2 || *s.steps == 0)
             continue;
         format_substitute(&next, buf_str(v), argument(m, 0), argument(m, 1),
                           has_letter(m, 2, 'i'));
+        spend(s, v->n + next.n);
         swap(v, &next);
     }
     if (limit && tmux_number(argument(limit, 0), INT32_MIN, INT32_MAX, &n, &cause) == 0 &&
@@ -480,6 +492,7 @@ static int replace(struct buf *out, struct str key, struct format_state s)
     int rc = value(&v, key, &all, s);
     if (rc == 0) {
         apply(&v, &all, s);
+        spend(s, v.n / BYTES_OF_STEP);
         buf_adds(out, buf_str(&v));
     }
     buf_release(&v);

@@ -4,7 +4,8 @@
  * `#(command)`. Values come from the caller; the language is here.
  *
  * Bounded: FORMAT_DEPTH_MAX levels of nesting and of E: and T:, the maximum of out, and
- * FORMAT_STEPS_MAX steps of one expansion. Beyond a limit the rest is empty, as in tmux.
+ * FORMAT_STEPS_MAX steps of one expansion: a `#`, 16 bytes of a value, or a byte that is
+ * compared or that a pattern is tried on. Beyond a limit the rest is empty, as in tmux.
  */
 #ifndef OD_FRONT_TMUX_LANG_FORMAT_H
 #define OD_FRONT_TMUX_LANG_FORMAT_H
@@ -14,7 +15,7 @@
 
 enum {
     FORMAT_DEPTH_MAX = 100,
-    FORMAT_STEPS_MAX = 1 << 20,
+    FORMAT_STEPS_MAX = 1 << 18,
     FORMAT_OUT_MAX = 16 << 20 /* for callers: a maximum of out */
 };
 

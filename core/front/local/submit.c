@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checkpoints over the local socket: {"do": "checkpoint", "verb": KIND, "args": {…}}
- * submits that action, and its result is the answer. A client that goes leaves the action
- * alone.
+ * Actions whose result is all that the command line shows: {"do": "submit", "verb": KIND,
+ * "args": {…}} submits that action, and its extras are the answer. A client that goes
+ * leaves the action alone.
  */
 #include "front/local/own.h"
 
@@ -12,17 +12,17 @@
 
 #include <stdlib.h>
 
-struct checkpoint_ask {
+struct submit_ask {
     struct conn *c;
     struct action_watch watch;
     uint64_t id;
 };
 
-void local_checkpoint_drop(struct conn *c)
+void local_submit_drop(struct conn *c)
 {
-    actions_unwatch(&c->checkpoint->watch);
-    free(c->checkpoint);
-    c->checkpoint = NULL;
+    actions_unwatch(&c->submit->watch);
+    free(c->submit);
+    c->submit = NULL;
 }
 
 static void answer(struct conn *c, uint64_t end, const struct err *lost)
@@ -34,7 +34,7 @@ static void answer(struct conn *c, uint64_t end, const struct err *lost)
                          : NULL;
     struct json *extras = json_get(j, "extras");
     struct str content = json_str(j, "content", "");
-    local_checkpoint_drop(c);
+    local_submit_drop(c);
     if (!j || str_eq(json_str(j, "observation", ""), STR("error"))) {
         if (j)
             err_set(&e, err_from_name(json_str(extras, "code", "INTERNAL").p), "%.*s",
@@ -56,39 +56,41 @@ static void answer(struct conn *c, uint64_t end, const struct err *lost)
 static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
                      const struct err *e)
 {
-    struct checkpoint_ask *a = container_of(w, struct checkpoint_ask, watch);
+    struct submit_ask *a = container_of(w, struct submit_ask, watch);
     if (cause == a->id)
         answer(a->c, end, e);
 }
 
 static bool is_verb(struct str verb)
 {
-    static const char *const verbs[] = {"checkpoint", "checkpoints", "changes",
-                                        "rollback", "checkpoint_drop"};
+    static const char *const verbs[] = {"checkpoint", "checkpoints",     "changes",
+                                        "rollback",   "checkpoint_drop", "fence_allow"};
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         if (str_eq(verb, str_of(verbs[i])))
             return true;
     return false;
 }
 
-int local_checkpoint(struct conn *c, const struct json *q, struct err *e)
+int local_submit(struct conn *c, const struct json *q, struct err *e)
 {
     struct str verb = json_str(q, "verb", ""), id = json_str(q, "id", "");
     const struct json *args = json_get(q, "args");
     if (!is_verb(verb))
-        return err_set(e, ERR_INVALID, "checkpoint needs the verb of an action");
+        return err_set(e, ERR_INVALID, "submit needs the verb of an action");
     struct json *m = json_object();
     json_put_str(m, "action", verb);
     json_put(m, "args", args ? json_copy(args) : json_object());
     if (id.n)
         json_put_str(m, "client_id", id);
-    struct checkpoint_ask *a = xnew(struct checkpoint_ask);
+    struct submit_ask *a = xnew(struct submit_ask);
     struct action_taken taken;
     a->c = c;
     a->watch.ended = on_ended;
-    c->checkpoint = a;
-    if (actions_do(c->en->actions, m, "od checkpoint", &taken, e) < 0) {
-        local_checkpoint_drop(c);
+    c->submit = a;
+    if (actions_do(c->en->actions, m,
+                   str_eq(verb, STR("fence_allow")) ? "od fence" : "od checkpoint",
+                   &taken, e) < 0) {
+        local_submit_drop(c);
         return -1;
     }
     a->id = taken.id;
