@@ -15,10 +15,11 @@
 #   fuzz       each target of tests/fuzz for FUZZ_SECONDS, as clang and libFuzzer build it
 #   quick, all several of them; in `all`, what the fuzzers try is the same each time
 #
-# Every program has TEST_LIMIT seconds (120), times OD_TEST_SLOW: how many times slower
-# than usual (0.5 ms) an execution is here, from 2 to 8, measured at the start. The limits
-# of waiting within programs are multiplied by it too. A group without programs prints
-# nothing. Logs are in out/test/GROUP/NAME.log; those of failures are shown.
+# Every program has TEST_LIMIT seconds (120; twice that in browser and compat), times
+# OD_TEST_SLOW: how many times slower than usual (0.5 ms) an execution is here, from 2 to 8,
+# measured at the start. The limits of waiting within programs are multiplied by it too. A
+# group without programs prints nothing. Logs are in out/test/GROUP/NAME.log; those of
+# failures are shown.
 # The first TEST_AGAIN programs that fail (0, in `all` 4) run once more, alone,
 # when their group has ended: the second run counts, and the list of programs
 # that passed only then is printed.
@@ -74,6 +75,7 @@ run_one() {
     build) limit=$((600 * OD_TEST_SLOW)) run=(sh "$2") ;;
     cross) limit=$((1800 * OD_TEST_SLOW)) run=(sh "$2") ;;
     images) limit=$((900 * OD_TEST_SLOW)) ;;
+    browser | compat) limit=$((2 * limit)) ;; # browsers and peers compute most of it
     fleet) limit=3600 ;; # a Kubernetes is built
     corpus) run=(tests/lib/fuzz-one.sh "$2" corpus) ;;
     fuzz) limit=$fuzz_limit run=(tests/lib/fuzz-one.sh "$2") ;;

@@ -5,7 +5,7 @@ const { holds, looks, open, row, runRows, same, serve, until } = require('./live
 const fs = require('fs');
 const path = require('path');
 
-const EACH = ['--checkpoints', 'each'];
+const EACH = ['--checkpoints', 'each', '--checkpoint-wait', '60s']; // each is there, however slow
 const step = (page, name) => page.locator('.changes-steps button').filter({ hasText: name });
 const item = (page, name) => page.locator('.files-view .changes-files > li').filter({
   has: page.locator(`.files-name:text-is("${name}")`) });

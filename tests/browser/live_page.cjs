@@ -5,6 +5,7 @@
 const { KEY, accessible, behind, holds, open, row, runRows, same, serve, shown, spread, until } =
   require('./live.cjs');
 const { spawnSync } = require('child_process');
+const { OD } = process.env;
 const net = require('net');
 const fs = require('fs');
 const http = require('http');
@@ -301,6 +302,21 @@ row('what an agent runs is one row, with its status', async ({ server }) => {
   await context.close();
 });
 
+row('what od browse does has its address and its actions', async ({ server }) => {
+  const { context, page } = await open(server);
+  const env = { ...process.env, OD_SOCKET: `${server.root}/sock` };
+  const browse = (...args) => same(spawnSync(OD, ['browse', '--text', ...args], { env }).status, 0, args);
+  browse(`${server.base}/alive?once`);
+  browse('--session', 'row', '--actions', 'noop(1)', `${server.base}/alive?stays`);
+  browse('--session', 'row');
+  const text = async what => (await (await shown(page, what)).$('.text')).textContent();
+  same(await text('alive?once'), `${server.base}/alive?once`);
+  same(await text('alive?stays'), `goto('${server.base}/alive?stays') noop(1)`);
+  same(await page.locator('#rows li:has-text("object Object")').count(), 0);
+  same(await page.locator('#rows .text').last().textContent(), 'look');
+  await context.close();
+});
+
 row('output grows while the command runs', async ({ server }) => {
   const { context, page } = await open(server);
   const done = server.act('run', { command: 'echo grows-one; read -r a; echo $a-two', until: 'end' },
@@ -539,6 +555,30 @@ row('reduced motion: nothing moves', async ({ server }) => {
   same(await page.evaluate(() => document.getAnimations().length), 0);
   await server.act('cancel', { id: (await running.json()).id });
   await context.close();
+});
+
+// ---- the fence
+
+row('what the fence refused can be allowed with one click, by who may drive', async () => {
+  const rules = path.join(fs.mkdtempSync(path.join(process.env.T, 'fence-')), 'rules');
+  fs.writeFileSync(rules, 'reach nothing\n');
+  if (spawnSync(process.env.OD, ['fence', 'explain', rules]).status !== 0)
+    return; // this kernel cannot, as tests/scenario/fence-allow.test says
+  const server = await serve(['--fence', rules]);
+  await server.act('run', { command: 'bash -c ": </dev/tcp/192.0.2.1/9"', until: 'end' });
+  const viewer = await open(server, { key: server.add() });
+  await viewer.page.waitForSelector('#rows li:has-text("the fence refused")');
+  same(await viewer.page.locator('#rows .allow').count(), 0);
+  const { page, context, wrong } = await open(server);
+  const button = page.locator('#rows .allow', { hasText: 'Allow reach 192.0.2.1:9' }).first();
+  await button.click();
+  await page.waitForSelector('#rows li:has-text("fence_allow")');
+  await until(() => server.status().fence?.added?.length === 1, 'the status has it');
+  await accessible(page);
+  same(wrong, []);
+  await viewer.context.close();
+  await context.close();
+  server.child.kill();
 });
 
 runRows();

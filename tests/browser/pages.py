@@ -2,6 +2,7 @@
 """Pages for the browser's tests, on a port of 127.0.0.1 that is printed; it serves
 until its input ends. localhost and 127.0.0.1 are two sites to a browser."""
 
+import base64
 import http.server
 import io
 import sys
@@ -21,6 +22,11 @@ Send</button></form><p role=status id=o>idle</p>
 # html 0, head 1, title 2, body 3, then in their order
 COVERED = b"""<!doctype html><title>Covered</title><button id=b onclick="x">Below</button>
 <div id=w style="position:fixed;inset:0">Wall</div>"""
+
+# What a browser has of its last visit.
+KEPT = b"""<!doctype html><title>Kept</title><p id=p></p><script>
+p.textContent='has '+(document.cookie||'no cookie')+', '+(localStorage.v||'nothing')
+document.cookie='v=biscuit; max-age=86400';localStorage.v='sugar'</script>"""
 
 KEYS = b"""<!doctype html><title>Keys</title><input id=k value=abc>
 <pre id=l></pre><div style="height:3000px">tall</div><p id=y>-</p><script>
@@ -46,6 +52,14 @@ Pick</button><input type=file multiple id=g onchange="document.title='many '+nam
 style="position:absolute;left:0;top:100px;width:200px;height:30px">
 <button style="position:absolute;left:0;top:200px">none</button>
 <script>const names=f=>[...f.files].map(x=>x.name).join()</script>"""
+# A zone for files: it highlights what is dragged over it, and takes nothing but files.
+ZONE = b"""<!doctype html><title>Zone</title><div id=z role=button tabindex=0
+style="width:300px;height:80px;border:1px dashed" ondragenter="this.className='over'"
+ondragover="event.preventDefault();event.stopPropagation()" ondrop="take(event)">Drop files here</div>
+<div role=button tabindex=0>No zone</div><p role=status id=o>-</p><script>
+async function take(e){e.preventDefault();let f=[...e.dataTransfer.files];
+o.textContent=z.className+' '+e.isTrusted+' '+e.dataTransfer.types+' '+(await Promise.all(f.map(
+async f=>f.name+'='+(await f.text()).trim()))).join(', ')}</script>"""
 CHOICES = b"""<!doctype html><title>Choices</title><select><option>one<option disabled>two
 </select><input type=radio checked><button role=switch aria-checked=false
 onclick="this.ariaChecked=this.ariaChecked!=='true'">Night</button>
@@ -56,7 +70,7 @@ onclick="this.ariaChecked=this.ariaChecked!=='true'">Night</button>
 REDRAWN = b"""<!doctype html><title>Redrawn</title><ul id=l></ul><script>
 const draw=()=>{l.innerHTML=['Ann','Bob'].map(n=>'<li>'+n+
 ' <button onclick="document.title=`removed '+n+'`">Remove</button></li>').join('')};
-draw();setInterval(draw,100)</script>"""
+draw();setInterval(draw,400)</script>"""
 
 TINY = b"""<!doctype html><title>Tiny</title><label><input type=checkbox
 style="position:absolute;width:1px;height:1px;margin:0;opacity:0"
@@ -264,12 +278,30 @@ class Pages(http.server.BaseHTTPRequestHandler):
         except ConnectionError:  # a browser that has ended
             pass
 
+    def login(self):
+        """/login/ann is for ann, whose password is "s3 cret@"; /login/token is for nobody."""
+        given = self.headers.get("Authorization")
+        known = given == "Basic " + base64.b64encode(b"ann:s3 cret@").decode()
+        body = b"<!doctype html><title>Login</title><h1>Ask Bob</h1>"
+        if known:
+            body = b"<!doctype html><title>In</title><p>Hello Ann</p><a href=/login/more>more</a>"
+        body = b"" if self.path == "/login/blank" else body
+        self.send_response(200 if known else 401)
+        if not known:
+            kind = "Bearer" if self.path == "/login/token" else "Basic"
+            self.send_header("WWW-Authenticate", kind + ' realm="The shop"')
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def do_GET(self):
         port = self.server.server_address[1]
         pages = {
             "/form": FORM,
             "/two": b"<!doctype html><title>Two</title><p>Page 2</p>",
             "/covered": COVERED,
+            "/kept": KEPT,
             "/keys": KEYS,
             "/dialog": DIALOG,
             "/shadow": SHADOW,
@@ -287,6 +319,13 @@ class Pages(http.server.BaseHTTPRequestHandler):
                 f"<iframe style=width:300px src=http://localhost:{port}/drag></iframe>"
             ).encode(),
             "/uploads": UPLOADS,
+            "/zone": ZONE,
+            "/leaves": b"<!doctype html><title>Leaves</title><button>touch</button><script>"
+            b"onbeforeunload=e=>e.preventDefault()</script>",
+            "/zones": (
+                f"<!doctype html><title>Zones</title><p style=height:900px>above</p>"
+                f"<iframe style=width:500px;height:300px src=http://localhost:{port}/zone>"
+            ).encode(),
             "/choices": CHOICES,
             "/redrawn": REDRAWN,
             "/tiny": TINY,
@@ -356,6 +395,9 @@ class Pages(http.server.BaseHTTPRequestHandler):
                     time.sleep(0.2)
             except OSError:  # the reader has left
                 return
+        if self.path.startswith("/login"):
+            self.login()
+            return
         if self.path == "/again":
             self.send_response(302)
             self.send_header("Location", "/again")

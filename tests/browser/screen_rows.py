@@ -469,6 +469,22 @@ async def _(box):
     holds(box.find(observation="control", viewer="bob", drives=False), box.events()[-5:])
 
 
+@row("od browse -t ends while a person drives, and says who does")
+async def _(box):
+    await in_thread(box.act, "page", url=box.base + "/form")
+    async with viewer(box, first={"name": "ann", "drive": True}) as v:
+        await v.painted()
+        await v.until(lambda: v.last["driver"], "ann drives")
+        done = await in_thread(
+            subprocess.run, [OD, "browse", "--session", "main", "-t", "0.5", "--server", box.name],
+            env={**os.environ, "SESSION_API_KEY": KEY}, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False, timeout=LIMIT)
+        same((done.returncode, done.stdout), (125, ""), done.stderr)
+        has(done.stderr, "the call was not begun within 0.5 s: ann drives the browser main")
+        await v.say(drive=False)
+    await in_thread(box.act, "page", act="click", ref="Press")
+
+
 @row("an agent's click waits while a person drives, says so, and goes on")
 async def _(box):
     await in_thread(box.act, "page", url=box.base + "/form")

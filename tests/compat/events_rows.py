@@ -1032,6 +1032,8 @@ async def _(case):
         ended = set()
         while len(ended) < len(names):
             ended.add((await peer.until(lambda e: "cause" in e))["client_id"])
+        if not any("error" in e for e in peer.other):  # of the last, which may be read later
+            await peer.until(lambda e: "error" in e)
     actions = [e["client_id"] for e in peer.events.values() if "action" in e]
     ends = [e["client_id"] for e in peer.events.values()
             if e.get("observation") == "resize"]

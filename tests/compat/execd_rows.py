@@ -176,6 +176,7 @@ def late(case, where, body):
         first = answer.readline()
         for i in range(20):
             same(case.run(f"echo {i}")[2]["text"], str(i))
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)  # a small one is slow
         return [json.loads(part) for part in (first + answer.read()).decode().split("\n\n")[:-1]]
 
 

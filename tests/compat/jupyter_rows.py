@@ -8,96 +8,17 @@ import shutil
 import socket
 import struct
 import subprocess
-import uuid
 
 import httpx
 import websocket
 
 import front_case
 from front_case import LIMIT, answers, wait_for
+from jupyter_channels import TOKEN, Channels, text
 from v0_server import OD
 from tap import Rows, has, holds, lacks, same
 
 row = Rows()
-TOKEN = "the-token-of-these-rows"
-V1 = "v1.kernel.websocket.jupyter.org"
-
-
-class Channels:
-    """A WebSocket of a kernel, as hand-written clients have it."""
-
-    def __init__(self, case, kernel, query="", v1=False, prefix=""):
-        url = f"{case.address().replace('http', 'ws')}{prefix}/api/kernels/{kernel}/channels{query}"
-        self.v1, self.session = v1, query.partition("session_id=")[2] or uuid.uuid4().hex
-        if "token=" not in query:
-            url += ("&" if query else "?") + "token=" + TOKEN
-        self.socket = websocket.create_connection(url, timeout=LIMIT, subprotocols=[V1] if v1 else None,
-                                                  skip_utf8_validation=True)
-        if v1:
-            same(self.socket.getsubprotocol(), V1)
-
-    def send(self, channel, kind, content, buffers=(), msg_id=None, parent=None):
-        header = {"msg_id": msg_id or uuid.uuid4().hex, "msg_type": kind, "session": self.session,
-                  "username": "", "version": "5.0"}
-        parts = [channel, *map(json.dumps, (header, parent or {}, {}, content))]
-        if self.v1:
-            parts = [one.encode() for one in parts] + list(buffers)
-            at = [8 * (len(parts) + 2)]
-            for part in parts:
-                at.append(at[-1] + len(part))
-            self.socket.send_binary(struct.pack(f"<{len(at) + 1}Q", len(at), *at) + b"".join(parts))
-        else:
-            message = {"channel": channel, "header": header, "parent_header": parent or {}, "metadata": {},
-                       "content": content, "buffers": {}}
-            self.socket.send(json.dumps(message))
-        return header["msg_id"]
-
-    def next(self):
-        frame = self.socket.recv()
-        if isinstance(frame, str):
-            return json.loads(frame)
-        if self.v1:
-            n, = struct.unpack_from("<Q", frame)
-            at = struct.unpack_from(f"<{n}Q", frame, 8)
-            parts = [frame[a:b] for a, b in zip(at, at[1:])]
-            names = ("header", "parent_header", "metadata", "content")
-            message = dict(zip(names, map(json.loads, parts[1:5])), channel=parts[0].decode(), buffers=parts[5:])
-            return {**message, "msg_type": message["header"]["msg_type"]}
-        n, = struct.unpack_from(">I", frame)
-        at = [*struct.unpack_from(f">{n}I", frame, 4), len(frame)]
-        parts = [frame[a:b] for a, b in zip(at, at[1:])]
-        return {**json.loads(parts[0]), "buffers": parts[1:]}
-
-    def until(self, found):
-        """The messages up to the first that found."""
-        seen = []
-        while True:
-            seen.append(self.next())
-            if found(seen[-1]):
-                return seen
-
-    def run(self, code, **more):
-        """The messages that answer a cell, up to its reply and idle."""
-        asked = self.send("shell", "execute_request",
-                          {"code": code, "silent": False, "store_history": True, "user_expressions": {},
-                           "allow_stdin": False, **more})
-        return self.answers(asked)
-
-    def answers(self, asked):
-        left, mine = {"execute_reply", "idle"}, []
-        while left:
-            message = self.next()
-            if message["parent_header"].get("msg_id") == asked:
-                mine.append(message)
-                left -= {message["msg_type"], message["content"].get("execution_state")}
-        return mine
-
-    def close(self):
-        self.socket.close()
-
-
-def text(messages):
-    return "".join(m["content"]["text"] for m in messages if m["msg_type"] == "stream")
 
 
 def start(case, **body):
@@ -147,7 +68,10 @@ def _(case):
         same(set(answer.json()), {"message", "reason"}, where)
     same(case.http.post("/api/kernels", json={"name": "no-such-kernel"}).status_code, 404)
     same(case.http.post("/api/kernels", content=b"{").status_code, 400)
-    same(case.http.post("/api/events", json={}).status_code, 501)
+    for event, why in (({}, "Missing `schema_id`"), ({"schema_id": "x", "version": "1", "data": {}}, "Unregistered schema")):
+        answer = case.http.post("/api/events", json=event)
+        same(answer.status_code, 400)
+        same(why in answer.json()["message"], True, answer.text)
 
 
 @row("a key is needed, in one of its places")
@@ -263,6 +187,17 @@ def _(case):
     channels.close()
 
 
+@row("a client that answers no ping while its agent thinks is still connected", slow=True)
+def _(case):
+    kernel = start(case)
+    channels = Channels(case, kernel)
+    same(text(channels.run("print('before')")), "before\n")
+    # Each ping is two bytes, every 10 s; after 30 s without an answer others would be given up.
+    wait_for(lambda: channels.socket.sock.recv(100, socket.MSG_PEEK).count(b"\x89\0") >= 4, "four pings wait")
+    same(text(channels.run("print('after')")), "after\n")
+    channels.close()
+
+
 @row("requests that cannot be done get a reply")
 def _(case):
     kernel = start(case)
@@ -304,6 +239,111 @@ def _(case):
                         "buffers=[b'\\x00\\xff', b''])")
     shown = [m for m in seen if m["msg_type"] == "display_data"]
     same([m["buffers"] for m in shown], [[b"\0\xff", b""]], [m["msg_type"] for m in seen])
+    channels.close()
+
+
+MIRROR = """
+def opened(comm, message):
+    comm.on_msg(lambda m: comm.send({'n': len(m['buffers'][0]), 'sum': sum(m['buffers'][0][::4096])}))
+get_ipython().kernel.comm_manager.register_target('mirror', opened)
+"""
+
+
+def mirror(channels, v1=True):
+    """Opens a comm that answers with what it got."""
+    same(channels.run(MIRROR)[-1]["content"].get("ename"), None)
+    channels.send("shell", "comm_open", {"comm_id": "one", "target_name": "mirror", "data": {}})
+
+
+def mirrored(channels, n):
+    """The next n answers of that comm."""
+    got = []
+    while len(got) < n:
+        got += [m["content"]["data"] for m in [channels.next()] if m["msg_type"] == "comm_msg"]
+    return got
+
+
+@row("messages that the kernel's input has no room for are whole, in order, and before the cells after them")
+def _(case):
+    kernel = start(case)
+    channels = Channels(case, kernel, v1=True)
+    mirror(channels)
+    wholes = [os.urandom(n) for n in (9 << 20, 9 << 20, 5, 300 << 10, 9 << 20, 100 << 10)]
+    for whole in wholes:
+        channels.send("shell", "comm_msg", {"comm_id": "one", "data": {}}, [whole])
+    asked = channels.send("shell", "execute_request", {"code": "print('after')", "silent": False})
+    same(mirrored(channels, len(wholes)), [{"n": len(one), "sum": sum(one[::4096])} for one in wholes])
+    same(text(channels.answers(asked)), "after\n")
+    channels.close()
+
+
+@row("a cell of 900 KB, one that is too long, and one while a long one waits, before and after the worker was killed")
+def _(case):
+    kernel = start(case)
+    channels = Channels(case, kernel, v1=True)
+    for size in (150 << 10, 200 << 10, 900 << 10):
+        same(text(channels.run(f"print(len('{'x' * size}'))")), f"{size}\n")
+    same([m["content"]["ename"] for m in channels.run("x" * (2 << 20)) if m["msg_type"] == "error"], ["RequestError"])
+    asked = [channels.send("shell", "execute_request", {"code": f"print(len('{'x' * (900 << 10)}'))", "silent": False}) for _ in range(3)]
+    same([text(channels.answers(one)) for one in asked[2:]], [f"{900 << 10}\n"])
+    go = case.path("go")
+    asked = channels.send("shell", "execute_request", {
+        "code": f"import os, time\nwhile not os.path.exists({go!r}): time.sleep(.02)\nprint(len('{'x' * (900 << 10)}'))", "silent": False})
+    channels.until(lambda m: m["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == asked)
+    case.server.kill_worker()
+    wait_for(answers(lambda: case.http.get("/api/kernels/" + kernel).status_code == 200), "the next worker")
+    again = Channels(case, kernel, "?session_id=" + channels.session, v1=True)
+    with open(go, "w", encoding="ascii"):
+        pass
+    same(text(again.run(f"print(len('{'y' * (800 << 10)}'))")), f"{800 << 10}\n")
+    again.close()
+
+
+@row("a kernel that ends while a long message is on its way, and a worker that is killed then")
+def _(case):
+    kernel = start(case)
+    big = os.urandom(9 << 20)
+    channels = Channels(case, kernel, v1=True)
+    mirror(channels)
+    channels.send("shell", "execute_request", {"code": "import os, time; time.sleep(1); os._exit(1)", "silent": False})
+    for _ in range(6):
+        channels.send("shell", "comm_msg", {"comm_id": "one", "data": {}}, [big])
+    channels.until(lambda m: m["content"].get("execution_state") == "restarting")
+    same(text(channels.run("print('again')")), "again\n")
+    mirror(channels)
+    for _ in range(4):
+        channels.send("shell", "comm_msg", {"comm_id": "one", "data": {}}, [big])
+    case.server.kill_worker()
+    wait_for(answers(lambda: case.http.get("/api/kernels/" + kernel).status_code == 200), "the next worker")
+    channels = Channels(case, kernel, v1=True)
+    same(text(channels.run("print('well')")), "well\n")
+    channels.send("shell", "comm_open", {"comm_id": "two", "target_name": "mirror", "data": {}})
+    channels.send("shell", "comm_msg", {"comm_id": "two", "data": {}}, [big])
+    wait_for(lambda: {"n": len(big), "sum": sum(big[::4096])} in mirrored(channels, 1), "the comm answers")
+    channels.close()
+
+
+@row("100 MB of buffers in one message become a line that says so; 100 MB of text in one, or many, are all there")
+def _(case):
+    kernel = start(case)
+    size = 100 << 20
+    for v1 in (False, True):
+        channels = Channels(case, kernel, v1=v1)
+        asked = channels.send("shell", "execute_request",
+                              {"code": "get_ipython().kernel.session.send(get_ipython().kernel.iopub_socket, 'display_data', "
+                                       "{'data': {}, 'metadata': {}}, parent=get_ipython().parent_header, "
+                                       f"buffers=[bytes({size})])", "silent": False})
+        seen = channels.until(lambda m, a=asked: m["content"].get("execution_state") == "idle" and m["parent_header"].get("msg_id") == a)
+        same([(m["msg_type"], text([m])) for m in seen if m["msg_type"] in ("stream", "display_data")],
+             [("stream", "od: a message of the kernel is missing here: it is too long\n")])
+        same(text(channels.run("print('on')")), "on\n")
+        channels.close()
+    channels = Channels(case, kernel, v1=True)
+    for cell in (f"print('x' * {size - 1})", f"for i in range({size >> 16}): print('x' * 65535)"):
+        same(len(text(channels.run(cell))), size, cell)
+    with open(f"/proc/{case.server.worker()}/status", encoding="ascii") as file:
+        peak = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+    holds(peak < 200 << 10, "the worker's memory stays bounded", peak)
     channels.close()
 
 

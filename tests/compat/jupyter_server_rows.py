@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """jupyter_server_rows.py [PATTERN]: requests about contents, sent to Debian's jupyter_server and to
-ours, each with a root of its own. Answers and the files that they leave are compared; DIFFERENT has
-what is not the same, and why."""
+ours, each with a root of its own. Answers and the files that they leave are compared; REASON has
+what is not the same, and why. Rows about kernels, sessions and terminals are functions that hold at
+both."""
 import base64
 import concurrent.futures
 import contextlib
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -17,10 +19,10 @@ import httpx
 import websocket
 
 import tap
+from jupyter_channels import TOKEN, Channels, text
 from tap import Rows, Tap, same
 from v0_server import Server, users
 
-TOKEN = "the-token-of-these-rows"
 LIMIT = tap.LIMIT
 AUTH = {"Authorization": "token " + TOKEN}
 MISSING_FOLDER = "a missing folder is no fault of the server"
@@ -51,10 +53,27 @@ REASON = {
     "GET n.ipynb?type=file": (200, 200, "a notebook has its own media type"),
     "GET n.ipynb?type=file&format=base64": (200, 200, "a notebook has its own media type"),
     "/files/ ..%2f..%2f..%2fx": (403, 404, "the same as for /api/contents"),
-    "a notebook of nbformat 3": (200, 400, "od converts no notebook"),
-    "a notebook without nbformat": (200, 400, "od converts no notebook"),
+    "HEAD /files/ ..%2f..%2f..%2fx": (403, 404, "the same as for /api/contents"),
+    "a notebook without nbformat": (200, 400, "od does not guess"),
 }
 row = Rows()
+
+
+OLD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "jupyter_old_kernel.py")
+
+
+def add_kernel(home, owner):
+    """The kernelspec of a kernel that speaks version 5.0."""
+    folder = os.path.join(home, ".local", "share", "jupyter", "kernels", "old")
+    os.makedirs(folder)
+    program = shutil.copy(OLD, folder)
+    with open(folder + "/kernel.json", "w", encoding="ascii") as file:
+        json.dump({"argv": [sys.executable, program, "{connection_file}"], "display_name": "Old", "language": "old"}, file)
+    while owner is not None and folder != home:
+        for one in (folder, *map(folder.__add__, ("/kernel.json", "/jupyter_old_kernel.py"))):
+            if os.path.exists(one):
+                os.chown(one, owner, owner)
+        folder = os.path.dirname(folder)
 
 
 class Theirs:
@@ -64,6 +83,7 @@ class Theirs:
         self.dir = tempfile.mkdtemp(prefix="jupyter-")
         self.root = os.path.join(self.dir, "root")
         os.mkdir(self.root)
+        self.home = self.dir
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -77,6 +97,7 @@ class Theirs:
             env={**os.environ, "HOME": self.dir, "JUPYTER_RUNTIME_DIR": self.dir + "/run"})
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=LIMIT, headers=AUTH)
         self.url = f"ws://127.0.0.1:{self.port}"
+        add_kernel(self.home, None)
 
         def answers():
             try:
@@ -86,6 +107,9 @@ class Theirs:
                     raise AssertionError(open(self.dir + "/log", encoding="utf-8").read()) from None
                 return False
         tap.wait_for(answers, "jupyter_server answers", LIMIT)
+
+    def address(self):
+        return self.url.replace("ws:", "http:")
 
     def end(self):
         self.http.close()
@@ -103,6 +127,10 @@ class Ours:
         at = next(at for at in self.server.addresses if at.startswith("jupyter@")).split("@")[1]
         self.http = httpx.Client(base_url="http://" + at, timeout=LIMIT, headers=AUTH)
         self.url = "ws://" + at
+        add_kernel(self.server.home, os.stat(self.root).st_uid)
+
+    def address(self):
+        return self.url.replace("ws:", "http:")
 
     def end(self):
         self.http.close()
@@ -121,6 +149,25 @@ NOTEBOOK = {"cells": [{"cell_type": "code", "execution_count": 3, "id": "c1", "m
                        "attachments": {"a.txt": {"text/plain": "1\n2"}}}],
             "metadata": {"z": 1e3, "a": [], "b": {}, "kernelspec": {"name": "python3", "display_name": "P", "language": "python"}},
             "nbformat": 4, "nbformat_minor": 5}
+
+
+# Of nbformat 3, with each kind of cell and output.
+THREE = {"metadata": {"name": "old", "signature": "x", "k": 1}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [
+    {"metadata": {}, "cells": [
+        {"cell_type": "heading", "level": 2, "metadata": {}, "source": ["Title\n", "two"]},
+        {"cell_type": "markdown", "metadata": {}, "source": ["a\n", "b"]},
+        {"cell_type": "raw", "metadata": {}, "source": "r"},
+        {"cell_type": "html", "metadata": {}, "source": "<b>x</b>"},
+        {"cell_type": "code", "collapsed": False, "input": ["1+1\n", "2"], "language": "python", "metadata": {"m": 1},
+         "prompt_number": 3, "outputs": [
+             {"output_type": "pyout", "prompt_number": 3, "metadata": {}, "text": ["2\n", "x"], "png": "aGk=",
+              "html": "<i>", "json": ["{\"a\": 1}"], "latex": "l", "svg": "s", "jpeg": "aGk=", "javascript": "j"},
+             {"output_type": "display_data", "metadata": {"png": {"width": 3}}, "text": "t"},
+             {"output_type": "stream", "stream": "stderr", "text": ["e\n"]},
+             {"output_type": "stream", "text": ["o\n"]},
+             {"output_type": "pyerr", "ename": "E", "evalue": "v", "traceback": ["a", "b"]}]},
+        {"cell_type": "code", "language": "python", "input": "x", "metadata": {}, "outputs": []}]},
+    {"metadata": {}, "cells": [{"cell_type": "markdown", "metadata": {}, "source": "second"}]}]}
 
 
 def give(root):
@@ -156,7 +203,7 @@ def seed(root):
     for name, data in (("a.txt", b"text\n"), ("b.bin", b"\xff\x00" * 40), ("noext", b"x"), ("dir/c.py", b"1\n"),
                        (".dot", b"hidden"), (".hidden/in.txt", b"hidden"), ("x.a.txt", b"x"), ("sp ace é.txt", b"y"),
                        ("bad.ipynb", b"{no json"), ("list.ipynb", b"[]"), ("n.ipynb", json.dumps(NOTEBOOK).encode()),
-                       ("old.ipynb", b'{"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": []}'),
+                       ("old.ipynb", json.dumps(THREE).encode()),
                        ("none.ipynb", b'{"cells": []}'), ("empty.txt", b""),
                        ("a-Copy1.txt", b"copy")):
         with open(f"{root}/{name}", "wb") as file:
@@ -188,7 +235,9 @@ def tree(root):
 def plain(value, at):
     """An answer without what is another at each server."""
     if isinstance(value, list):
-        return sorted((plain(one, at) for one in value), key=str)
+        all_of = [plain(one, at) for one in value]
+        # The entries of a folder are in any order.
+        return sorted(all_of, key=str) if all(isinstance(one, dict) and "path" in one for one in all_of) else all_of
     if not isinstance(value, dict):
         return value
     out = {}
@@ -197,6 +246,8 @@ def plain(value, at):
             out[name] = isinstance(one, str) and one.endswith("Z")
         elif name in ("hash", "hash_algorithm", "trusted"):
             continue  # newer than Debian's; nobody signs notebooks here
+        elif name == "id" and "cell_type" in value and re.fullmatch(r"[0-9a-f]{8}|cell-\d+", str(one)):
+            out[name] = "of a cell that was converted"
         elif name == "size" and value.get("type") == "notebook":
             continue
         elif name in ("message", "reason") and "type" not in value:
@@ -212,12 +263,18 @@ def ask(server, at, steps):
     for method, path, body in steps:
         content = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         path = path.replace("@", at)
+        head = method == "HEAD"
+        if head and isinstance(server, Theirs):
+            method = "GET"  # Debian's answers HEAD with 500: a HEAD is what GET has, without its content
         answer = server.http.request(method, f"/api/contents/{path}" if path[:1] != "/" else path,
                                      content=json.dumps(json.loads(content), ensure_ascii=False).replace("@", at).encode()
                                      if content and not isinstance(body, bytes) else content)
         statuses.append(answer.status_code)
         place = answer.headers.get("location")
-        if answer.headers.get("content-type", "").startswith("application/json"):
+        if head:
+            got = [answer.headers.get(name) for name in ("content-type", "content-length")] if answer.status_code == 200 else None
+            same(isinstance(server, Theirs) or answer.content == b"", True, "a HEAD has no content")
+        elif answer.headers.get("content-type", "").startswith("application/json"):
             got = answer.json()
             if answer.status_code >= 400:
                 same(set(got) >= {"message", "reason"}, True, got)
@@ -362,6 +419,284 @@ rows_of("a new notebook has a checkpoint", ("POST", "@/dir", {"type": "notebook"
 
 for one in ("a.txt", "b.bin", "n.ipynb", "dir/c.py", ".dot", ".hidden/in.txt", "none", "x.a.txt", "sp%20ace%20%C3%A9.txt", "..%2f..%2f..%2fx", "link.txt"):
     rows_of("/files/ " + one, ("GET", "/files/@/" + one, None), tree=False)
+    rows_of("HEAD /files/ " + one, ("HEAD", "/files/@/" + one, None), tree=False)
+for one in ("dir", "empty.txt", "broken", "pipe", "a.txt?download=1"):
+    rows_of("HEAD /files/ " + one, ("HEAD", "/files/@/" + one, None), tree=False)
+
+
+KERNELS = Rows()
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+def kernel_of(server, name="python3"):
+    answer = server.http.post("/api/kernels", json={"name": name})
+    same((answer.status_code, answer.headers.get("location")), (201, "/api/kernels/" + answer.json()["id"]), answer.text)
+    return answer.json()["id"]
+
+
+@contextlib.contextmanager
+def channels_of(server, kernel=None, name="python3", **more):
+    """A client of a kernel, by default of a new one, which ends with it."""
+    own = kernel or kernel_of(server, name)
+    one = Channels(server, own, **more)
+    try:
+        yield one
+    finally:
+        one.close()
+        if not kernel:
+            server.http.delete("/api/kernels/" + own)
+
+
+def kind(messages, name):
+    return [m["content"] for m in messages if m["msg_type"] == name]
+
+
+def reply_to(channels, asked, *others):
+    """The reply to a request; none to the others precedes it."""
+    while True:
+        message = channels.next()
+        parent = message["parent_header"].get("msg_id")
+        same(parent in others, False, message)
+        if parent == asked and message["msg_type"].endswith("_reply"):
+            return message
+
+
+for v1 in (False, True):
+    form = "v1 frames" if v1 else "JSON frames"
+
+    @KERNELS(f"kernels: a message to a channel that no kernel has is not answered, and the next one is ({form})")
+    def _(server, v1=v1):
+        with channels_of(server, v1=v1) as channels:
+            wrong = [channels.send(name, "kernel_info_request", {})
+                     for name in ("none", "hb", "Shell", "shell ", "", "shell\\", "\u00e9", "x" * 5000)]
+            same(reply_to(channels, channels.send("shell", "kernel_info_request", {}), *wrong)["channel"], "shell")
+            same(reply_to(channels, channels.send("control", "kernel_info_request", {}), *wrong)["channel"], "control")
+            same(text(channels.run("print(5)")), "5\n")
+
+    @KERNELS(f"kernels: version 5.0 of the messages ({form})")
+    def _(server, v1=v1):
+        with channels_of(server, name="old", v1=v1) as channels:
+            info = reply_to(channels, channels.send("shell", "kernel_info_request", {}))["content"]
+            same((info["protocol_version"], info["language_info"]["name"]), ("5.0", "old"))
+            asked = channels.send("shell", "comm_info_request", {})
+            seen = channels.run("say é")
+            same((text(seen), kind(seen, "execute_reply")[0]["status"]), ("é", "ok"))
+            same([m for m in seen if m["parent_header"].get("msg_id") == asked and m["channel"] == "shell"], [])
+            same(kind(channels.run("fail"), "execute_reply")[0]["ename"], "Failed")
+            same([m["channel"] for m in seen if m["msg_type"] == "execute_input"], ["iopub"])
+
+
+@KERNELS("kernels: one of version 5.0 is interrupted, restarted and removed")
+def _(server):
+    kernel = kernel_of(server, "old")
+    with channels_of(server, kernel) as channels:
+        asked = channels.send("shell", "execute_request", {"code": "wait", "silent": False})
+        channels.until(lambda m: m["msg_type"] == "execute_input" and m["parent_header"].get("msg_id") == asked)
+        same(server.http.post(f"/api/kernels/{kernel}/interrupt").status_code, 204)
+        same(kind(channels.answers(asked), "execute_reply")[0]["ename"], "Interrupted")
+        same(kind(channels.run("say 1"), "execute_reply")[0]["execution_count"], 2)
+        same(server.http.post(f"/api/kernels/{kernel}/restart").status_code, 200)
+    if isinstance(server, Ours):  # Debian's answers before the kernel does, and may lose what is sent then
+        with channels_of(server, kernel) as channels:
+            same(kind(channels.run("say 1"), "execute_reply")[0]["execution_count"], 1)
+    same(server.http.delete("/api/kernels/" + kernel).status_code, 204)
+    same(server.http.get("/api/kernels/" + kernel).status_code, 404)
+
+
+@KERNELS("kernels: one of version 5.0 that ends is started again, and its clients are told")
+def _(server):
+    with channels_of(server, name="old") as channels:
+        channels.run("say 1")
+        channels.send("shell", "execute_request", {"code": "die", "silent": False})
+        channels.until(lambda m: m["content"].get("execution_state") == "restarting" and m["channel"] == "iopub")
+
+
+@KERNELS("kernels: a message without a channel, or with null, is one of shell")
+def _(server):
+    with channels_of(server) as channels:
+        for channel in ({}, {"channel": None}):
+            header = {"msg_id": f"n{len(channel)}", "msg_type": "kernel_info_request", "session": channels.session,
+                      "username": "", "version": "5.3"}
+            channels.socket.send(json.dumps({"header": header, "parent_header": {}, "metadata": {}, "content": {}, **channel}))
+            same(reply_to(channels, header["msg_id"])["channel"], "shell")
+
+
+@KERNELS("kernels: a channel that is a number is none")
+def _(server):
+    with channels_of(server) as channels:
+        header = {"msg_id": "number", "msg_type": "kernel_info_request", "session": channels.session, "username": "", "version": "5.3"}
+        channels.socket.send(json.dumps({"channel": 5, "header": header, "parent_header": {}, "metadata": {}, "content": {}}))
+        reply_to(channels, channels.send("shell", "kernel_info_request", {}), "number")
+
+
+@KERNELS("kernels: a client's message of 100 MB ends its connection as too big, and the kernel goes on")
+def _(server):
+    kernel = kernel_of(server)
+    try:
+        big = Channels(server, kernel, v1=True)
+        try:
+            big.send("shell", "comm_msg", {"comm_id": "none", "data": {}}, [b"\0" * (100 << 20)])
+        except OSError:
+            pass  # the server has closed it already
+        code = None
+        try:
+            while code is None:
+                opcode, data = big.socket.recv_data()
+                if opcode == websocket.ABNF.OPCODE_CLOSE:
+                    code = int.from_bytes(data[:2], "big")
+        except (OSError, websocket.WebSocketConnectionClosedException):
+            code = "ended"  # what the client still sent has reset the connection
+        same(code in (1009, "ended"), True, code)
+        big.close()
+        with channels_of(server, kernel) as channels:
+            same(text(channels.run("print('well')")), "well\n")
+    finally:
+        server.http.delete("/api/kernels/" + kernel)
+
+
+@KERNELS("kernels: a buffer of 9 MB to a kernel and back is whole")
+def _(server):
+    with channels_of(server, v1=True) as channels:
+        channels.run("def opened(comm, message):\n"
+                     "    comm.on_msg(lambda m: comm.send({'n': len(m['buffers'][0])}, buffers=[bytes(m['buffers'][0])[::-1]]))\n"
+                     "get_ipython().kernel.comm_manager.register_target('mirror', opened)")
+        whole = os.urandom(9 << 20)
+        channels.send("shell", "comm_open", {"comm_id": "one", "target_name": "mirror", "data": {}})
+        channels.send("shell", "comm_msg", {"comm_id": "one", "data": {}}, [whole])
+        got = channels.until(lambda m: m["msg_type"] == "comm_msg")[-1]
+        same((got["content"]["data"], bytes(got["buffers"][0]) == whole[::-1]), ({"n": len(whole)}, True))
+
+
+@KERNELS("kernels: what is asked about one that is not there")
+def _(server):
+    for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/interrupt")):
+        answer = server.http.request(method, f"/api/kernels/{UNKNOWN}{path}")
+        same((answer.status_code, answer.json()["message"]), (404, "Kernel does not exist: " + UNKNOWN), path)
+    try:
+        Channels(server, UNKNOWN)
+    except websocket.WebSocketBadStatusException as error:
+        same(error.status_code, 404)
+    else:
+        raise AssertionError("a WebSocket was opened")
+
+
+@KERNELS("kernels: one that was removed closes its channels, and is not there")
+def _(server):
+    kernel = kernel_of(server)
+    with channels_of(server, kernel) as channels:
+        channels.run("1")
+        same(kernel in [one["id"] for one in server.http.get("/api/kernels").json()], True)
+        same(server.http.delete("/api/kernels/" + kernel).status_code, 204)
+        same(kernel in [one["id"] for one in server.http.get("/api/kernels").json()], False)
+        same(server.http.delete("/api/kernels/" + kernel).status_code, 404)
+
+
+@KERNELS("kernels: models of one")
+def _(server):
+    kernel = kernel_of(server)
+    model = server.http.get("/api/kernels/" + kernel).json()
+    same({*model}, {"id", "name", "last_activity", "execution_state", "connections"})
+    same((model["id"], model["name"], model["connections"], model["last_activity"][-1]), (kernel, "python3", 0, "Z"))
+    with channels_of(server, kernel) as channels:
+        channels.run("1")
+        same(server.http.get("/api/kernels/" + kernel).json()["connections"], 1)
+    server.http.delete("/api/kernels/" + kernel)
+
+
+@KERNELS("kernels: one that ends is started again, and its clients are told")
+def _(server):
+    with channels_of(server) as channels:
+        channels.run("a = 1")
+        channels.send("shell", "execute_request", {"code": "import os; os._exit(1)", "silent": False})
+        channels.until(lambda m: m["content"].get("execution_state") == "restarting" and m["channel"] == "iopub")
+
+
+@KERNELS("kernels: kernelspecs: the default, one, and one that is not there")
+def _(server):
+    specs = server.http.get("/api/kernelspecs").json()
+    same({"default", "kernelspecs"} <= {*specs}, True)
+    one = server.http.get("/api/kernelspecs/python3").json()
+    same(({"name", "spec", "resources"} <= {*one}, one["name"], one["spec"]["language"]), (True, "python3", "python"))
+    same(server.http.get("/api/kernelspecs/old").json()["spec"]["display_name"], "Old")
+    same(server.http.get("/api/kernelspecs/none").status_code, 404)
+    same(server.http.get("/kernelspecs/python3/none.png").status_code, 404)
+    same(server.http.get("/kernelspecs/none/logo-64x64.png").status_code, 404)
+
+
+@KERNELS("kernels: a cell that fails has those after it aborted, unless it says otherwise")
+def _(server):
+    with channels_of(server) as channels:
+        channels.run("import time")
+        asked = [channels.send("shell", "execute_request", {"code": code, "silent": False, "stop_on_error": True})
+                 for code in ("time.sleep(.5); 1/0", "2")]
+        seen = channels.until(lambda m: m["msg_type"] == "execute_reply" and m["parent_header"]["msg_id"] == asked[1])
+        same([one["status"] for one in kind(seen, "execute_reply")], ["error", "aborted"])
+        same(kind(channels.run("1/0", stop_on_error=False), "execute_reply")[0]["status"], "error")
+        same(kind(channels.run("2"), "execute_reply")[0]["status"], "ok")
+
+
+@KERNELS("kernels: input that a cell asks for")
+def _(server):
+    with channels_of(server) as channels:
+        asked = channels.send("shell", "execute_request", {"code": "print('got', input('what? '))", "silent": False, "allow_stdin": True})
+        question = channels.until(lambda m: m["msg_type"] == "input_request")[-1]
+        same((question["channel"], question["content"]["prompt"]), ("stdin", "what? "))
+        channels.send("stdin", "input_reply", {"value": "this"}, parent=question["header"])
+        seen = channels.until(lambda m: m["msg_type"] == "execute_reply" and m["parent_header"]["msg_id"] == asked)
+        same("got this" in text(seen), True, seen)
+
+
+@KERNELS("kernels: two clients of one see each other's cells, and only their own replies")
+def _(server):
+    kernel = kernel_of(server)
+    with channels_of(server, kernel) as one, channels_of(server, kernel) as two:
+        one.run("1")
+        two.run("1")
+        asked = one.send("shell", "execute_request", {"code": "print('seen')", "silent": False})
+        seen = two.until(lambda m: m["content"].get("execution_state") == "idle" and m["parent_header"].get("msg_id") == asked)
+        same(("seen" in text(seen), kind(seen, "execute_reply")), (True, []))
+        same(kind(one.answers(asked), "execute_reply")[0]["status"], "ok")
+    server.http.delete("/api/kernels/" + kernel)
+
+
+@KERNELS("sessions: made, made again, described, listed, renamed, removed with the kernel")
+def _(server):
+    body = {"path": "s/one.ipynb", "name": "one", "type": "notebook", "kernel": {"name": "python3"}}
+    made = server.http.post("/api/sessions", json=body)
+    model = made.json()
+    same((made.status_code, made.headers["location"]), (201, "/api/sessions/" + model["id"]))
+    same((model["path"], model["type"], model["kernel"]["name"]), ("s/one.ipynb", "notebook", "python3"))
+    again = server.http.post("/api/sessions", json=body)
+    same((again.status_code, again.json()["id"]), (201, model["id"]))
+    where = "/api/sessions/" + model["id"]
+    same(server.http.get(where).json()["kernel"]["id"], model["kernel"]["id"])
+    same([one["id"] for one in server.http.get("/api/sessions").json()].count(model["id"]), 1)
+    changed = server.http.patch(where, json={"path": "s/two.ipynb", "name": "two"})
+    same((changed.status_code, changed.json()["path"], changed.json()["kernel"]["id"]), (200, "s/two.ipynb", model["kernel"]["id"]))
+    same(server.http.delete(where).status_code, 204)
+    same([server.http.request(method, where).status_code for method in ("GET", "DELETE")], [404, 404])
+    same(server.http.get("/api/kernels/" + model["kernel"]["id"]).status_code, 404)
+
+
+@KERNELS("sessions: another kernel by its id")
+def _(server):
+    body = {"path": "s/kernel.ipynb", "name": "", "type": "notebook", "kernel": {"name": "python3"}}
+    model = server.http.post("/api/sessions", json=body).json()
+    kernel = kernel_of(server)
+    changed = server.http.patch("/api/sessions/" + model["id"], json={"kernel": {"id": kernel}})
+    same((changed.status_code, changed.json()["kernel"]["id"]), (200, kernel))
+    same(server.http.get("/api/sessions/" + model["id"]).json()["kernel"]["id"], kernel)
+    same(server.http.delete("/api/sessions/" + model["id"]).status_code, 204)
+    server.http.delete("/api/kernels/" + model["kernel"]["id"])
+
+
+@KERNELS("sessions: bodies that are refused")
+def _(server):
+    for body in (b"{no", json.dumps({"name": "", "type": "notebook", "kernel": {"name": "python3"}}).encode(),
+                 json.dumps({"path": "s/x", "kernel": {"name": "python3"}}).encode()):
+        same(server.http.post("/api/sessions", content=body).status_code, 400, body)
+    same(server.http.get("/api/sessions/" + UNKNOWN).status_code, 404)
+    same(server.http.patch("/api/sessions/" + UNKNOWN, json={"path": "x"}).status_code, 404)
 
 
 class Terminal:
@@ -464,7 +799,10 @@ def _(server):
 def compare(one, servers, number):
     if callable(one.function):
         for server in servers:
-            one.function(server)
+            try:
+                one.function(server)
+            except Exception as error:
+                raise AssertionError(f"{type(server).__name__}: {type(error).__name__}: {error}") from error
         return
     at = f"row{number}"
     for server in servers:
@@ -497,7 +835,7 @@ def main():
             except Exception as error:  # each row has its line
                 tests.line(False, one.name, [f"{type(error).__name__}: {error}"])
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            list(pool.map(run, *zip(*[(n, one) for n, one in enumerate([*TERMINALS, *row]) if pattern in one.name])))
+            list(pool.map(run, *zip(*[(n, one) for n, one in enumerate([*KERNELS, *TERMINALS, *row]) if pattern in one.name])))
     unused = set(REASON) - {one.name for one in row}
     tests.line(not unused, "each difference has its row", sorted(unused))
     sys.exit(tests.done())

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 const [modules, url, token, pattern = ''] = process.argv.slice(2);
 const require = createRequire(modules + '/');
 const { KernelManager, KernelSpecManager, SessionManager, ServerConnection, KernelAPI, ContentsManager,
-        TerminalManager } = require('@jupyterlab/services');
+        TerminalManager, EventManager } = require('@jupyterlab/services');
 require('@jupyterlab/coreutils').PageConfig.setOption('terminalsAvailable', 'true'); // as JupyterLab's page says it
 const rows = [];
 const row = (name, run) => name.includes(pattern) && rows.push([name, run]);
@@ -201,6 +201,33 @@ row('events: a client stays connected', async () => {
     await new Promise((yes, no) => { socket.onopen = yes; socket.onerror = no; });
     assert.equal(socket.readyState, socket.OPEN);
     socket.close();
+});
+
+row('events: what is done to files and kernels, and what a client sends', async () => {
+    const events = new EventManager({serverSettings: settings}), seen = [];
+    const contents = new ContentsManager({serverSettings: settings});
+    events.stream.connect((_, event) => seen.push(event));
+    const schema = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
+    const told = async want => until(async () => seen.some(one => Object.entries(want).every(([name, value]) => one[name] === value)));
+    // The manager tells nobody when its socket is open.
+    await until(async () => {
+        await events.emit({schema_id: schema, version: '1', data: {action: 'get', path: 'of-a-client'}});
+        return seen.some(one => one.path === 'of-a-client');
+    });
+    await contents.save('told.txt', {type: 'file', format: 'text', content: 'x'});
+    await told({schema_id: schema, action: 'save', path: 'told.txt'});
+    await contents.rename('told.txt', 'told-2.txt');
+    await told({schema_id: schema, action: 'rename', path: 'told-2.txt', source_path: 'told.txt'});
+    await contents.get('told-2.txt');
+    await told({schema_id: schema, action: 'get', path: 'told-2.txt'});
+    await contents.delete('told-2.txt');
+    await told({schema_id: schema, action: 'delete', path: 'told-2.txt'});
+    const kernel = await kernels.startNew();
+    await told({action: 'start', kernel_id: kernel.id});
+    await kernel.shutdown();
+    await told({action: 'shutdown', kernel_id: kernel.id, status: 'success'});
+    await assert.rejects(events.emit({schema_id: 'x', version: '1', data: {}}), /400/);
+    events.dispose();
 });
 
 for (const [name, run] of rows) {

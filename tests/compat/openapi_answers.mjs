@@ -210,7 +210,10 @@ await act('page', { find: 'words' });
 await act('page', { view: 'image' });
 await act('page', { view: 'text' });
 
+// A server without a fence, as this one, refuses it: tests/scenario/fence-allow.test has the rest.
 const failure = named('error_observation');
+row('fence_allow is refused without a fence', failure(await act('fence_allow', { rule: 'reach a.test' })));
+seen.set('fence_allow', []);
 row('an error is described', failure(await act('stat', { path: 'nowhere' })), show(failure.errors));
 seen.get('stat').pop();
 row('and the error of a busy session', seen.get('run').some((o) => o.extras.code === 'BUSY'));
@@ -303,6 +306,14 @@ await ask('GET', '/mcp', '/mcp');
 await ask('GET', '/.well-known/oauth', '/.well-known/{name}');
 await ask('GET', '/.well-known/oauth/mcp', '/.well-known/{name}/mcp');
 await ask('GET', '/local', '/local');
+for (const path of ['version', 'version/', '', 'list', 'list/', 'protocol'])
+    await ask('GET', `/devtools/json/${path}`, `/devtools/json/${path}`);
+await ask('GET', '/devtools/json', '/devtools/json');
+const tab = await ask('PUT', '/devtools/json/new?about:blank', '/devtools/json/new');
+for (const verb of ['activate', 'close', 'activate'])
+    await ask('GET', `/devtools/json/${verb}/${tab.id}`,
+        `/devtools/json/${verb}/{target}`);
+await ask('GET', '/devtools/json/close/x', '/devtools/json/close/{target}');
 for (const [path, item] of Object.entries(api.paths)) {
     for (const [method, op] of Object.entries(item)) {
         if (op.security?.length !== 0 && method !== 'head') {

@@ -4,7 +4,8 @@
 A group begins with a server of its own; each of its lines is one run of the program:
 standard output, error output and exit status are one row. Lines that begin with `~` wait:
 `~ TARGET REGEX` until the pane's screen has it, `~! TARGET` until there is no such pane. What differs on purpose is in
-DIFFERS, and core/front/tmux/README.md. Socket paths, process numbers and times are replaced by words.
+DIFFERS, and core/front/tmux/README.md. A picture of a control character (␉) stands for it. Socket paths, process numbers and
+times are replaced by words.
 """
 import os
 import re
@@ -564,6 +565,30 @@ set-hook -g session-created 'set-option -g @made yes'
 new-session -d -s b
 show-options -gv @made
 
+# names
+new-session -d -s 'a␁b\\c' cat
+list-sessions -F '#{session_name}'
+rename-session 'tab␉and $HOME $1'
+list-sessions -F '#{session_name}'
+rename-session 'x␡:y.z'
+list-sessions -F '#{session_name}'
+rename-window 'x␉y\\z␁"'
+list-windows -F '#{window_name}'
+rename-window 'a $HOME é'
+list-windows -F '#{window_name}'
+new-window -d -n 'raw\\␉y' cat
+list-windows -F '#{window_name}'
+select-pane -T 'plain é'
+display-message -p '#{pane_title}'
+select-pane -T 'tab␉here'
+display-message -p '#{pane_title}'
+select-pane -T 'del␡'
+display-message -p '#{pane_title}'
+select-pane -T ''
+rename-session s
+rename-window -t s: "$HOME"
+list-windows -F '#{window_name}'
+
 # groups
 new-session -d -s a -n one cat
 new-session -d -t a -s b
@@ -708,7 +733,10 @@ new-window -d -n new -P -F #{window_id},#S:#I -t
 """
 MADE = {"split-window": "kill-pane", "new-window": "kill-window"}
 
+CONTROLS = {0x2400 + n: n for n in range(1, 32)} | {0x2421: 127}
+
 WAIT_S = 20
+TRIES = 6
 
 # What differs on purpose: what ours gives instead, and why.
 VIEW = "tmux shows it in a pane's view mode, and there is no screen for modes here"
@@ -783,7 +811,7 @@ def run_group(us, them, lines):
                 if not peer.wait(line.split(None, 2)):
                     yield number, line, None, who
             continue
-        words = shlex.split(line)
+        words = [word.translate(CONTROLS) for word in shlex.split(line)]
         yield number, line, us.run(words), them.run(words)
 
 
@@ -832,13 +860,13 @@ def main():
         if only and only not in name:
             continue
         # A pane of tmux's own may miss the end of its program; the group begins again then.
-        for attempt in (1, 2, 3):
+        for attempt in range(1, TRIES + 1):
             label += 1
             us.label = them.label = f"g{label}"
             rows = []
             for row in run_group(us, them, lines):
                 rows.append(row)
-                if row[3] == "tmux" and attempt < 3:
+                if row[3] == "tmux" and attempt < TRIES:
                     break
             for peer in (us, them):
                 peer.run(["kill-server"])

@@ -67,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     bool fold = pattern.p[0] & 1;
     pattern = str_sub(pattern, 1, pattern.n);
+    pattern_tables();
     pcre2_code *code = compile(pattern, fold);
     struct pattern *p = pattern_new(pattern, false, fold, &e);
     BUG_ON(!code != !p);

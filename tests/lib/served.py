@@ -9,9 +9,10 @@ import os
 import re
 import select
 import shutil
+import socket
 import subprocess
 
-from tap import LIMIT, at_end, holds, last_words
+from tap import LIMIT, at_end, holds, last_words, wait_for
 
 running = set()
 
@@ -25,6 +26,16 @@ def until_ready(pipe, logged):
         holds(more, "it ended:", said, logged())
         said += more
     return said.decode()
+
+
+def answers(path):
+    """Does anybody listen at this unix socket?"""
+    with socket.socket(socket.AF_UNIX) as s:
+        try:
+            s.connect(path or "")
+        except OSError:
+            return False
+    return True
 
 
 class Served:
@@ -55,6 +66,8 @@ class Served:
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+            # Its worker notices a little later, and has its socket until then.
+            wait_for(lambda: not answers(self.env.get("OD_SOCKET")), "its socket is closed")
         running.discard(self)
 
     def stop(self):

@@ -110,7 +110,7 @@ class Viewer:
     @staticmethod
     async def connect(server, session, key):
         return await websockets.connect(
-            f"ws://127.0.0.1:{server.port}/terminal/{session}", subprotocols=["od.terminal.v1"],
+            f"ws://127.0.0.1:{server.port}/terminal/{session}", subprotocols=["od.terminal.v1"], open_timeout=LIMIT,
             extra_headers={"X-Session-API-Key": key} if key else {}, max_size=None, max_queue=None)
 
     async def read(self):

@@ -28,6 +28,8 @@ static void open_pair(void)
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
     peer = fds[1];
     cdp_open(&devtools, fds[0], fds[0], on_event, &devtools);
+    CHECK_INT(devtools.last_id, CDP_ID_FROM);
+    devtools.last_id = 0;
     buf_reset(&events);
     buf_addz(&events, "");
 }
@@ -242,6 +244,69 @@ TEST(big_answers_as_text)
     CHECK_INT(cdp_wait_big(&devtools, 5, soon(), &b, &e), -1);
     CHECK_INT(e.code, ERR_LIMIT);
     buf_release(&b);
+    cdp_close(&devtools);
+}
+
+static struct buf theirs = BUF_INIT(1 << 16);
+
+/* Messages of session T are somebody else's. */
+static bool on_text(void *owner, struct str text, bool is_cut)
+{
+    CHECK(owner == &theirs);
+    if (!str_ends(text, STR(",\"sessionId\":\"T\"}")))
+        return false;
+    CHECK(!is_cut || text.n == 2 * CDP_END);
+    buf_addf(&theirs, "%s%.*s ", is_cut ? "cut " : "", (int)(is_cut ? 8 : text.n),
+             text.p);
+    return true;
+}
+
+/* Appends 'x' until the message has n bytes more. */
+static void fill(size_t n)
+{
+    static char much[1 << 16];
+    memset(much, 'x', sizeof(much));
+    for (size_t part; n > 0; n -= part) {
+        part = n < sizeof(much) ? n : sizeof(much);
+        cdp_take(&devtools, str_n(much, part));
+    }
+}
+
+TEST(somebody_else_on_the_connection)
+{
+    char got[300] = "";
+    open_pair();
+    devtools.on_text = on_text;
+    devtools.text_owner = &theirs;
+    CHECK_INT(cdp_pass(&devtools, STR("{\"id\":7}"), STR(",\"sessionId\":\"T\"}")), 0);
+    CHECK(read(peer, got, sizeof(got)) > 0);
+    CHECK_STR(got, "{\"id\":7,\"sessionId\":\"T\"}");
+    CHECK_INT(cdp_send(&devtools, STR(""), "One", NULL), 1);
+    cdp_take(&devtools, STR("{\"id\":1,\"sessionId\":\"T\"}\0{\"method\":\"e\"}\0"));
+    CHECK_STR(buf_z(&theirs), "{\"id\":1,\"sessionId\":\"T\"} ");
+    CHECK(!devtools.pending[0].reply);
+    CHECK_STR(buf_z(&events), "/e/0 ");
+    buf_reset(&theirs);
+    /* One that is too long ends nothing but itself, in pieces of any size. */
+    for (size_t tail = 1; tail <= 18; tail += 17) {
+        static const char end[] = "\",\"sessionId\":\"T\"}";
+        cdp_take(&devtools, STR("{\"id\":1,\"r\":\""));
+        fill(LIMIT_CDP_MESSAGE + 1000);
+        for (size_t i = 0; i < sizeof(end); i += tail)
+            cdp_take(&devtools, str_sub(str_n(end, sizeof(end)), i, tail));
+        CHECK_STR(buf_z(&theirs), "cut {\"id\":1, ");
+        CHECK(!devtools.ended);
+        buf_reset(&theirs);
+    }
+    cdp_take(&devtools, STR("{\"id\":1,\"sessionId\":\"T\"}\0"));
+    CHECK_STR(buf_z(&theirs), "{\"id\":1,\"sessionId\":\"T\"} ");
+    /* Ours ends the connection, as without them. */
+    fill(LIMIT_CDP_MESSAGE + 1);
+    CHECK(!devtools.ended);
+    cdp_take(&devtools, STR("}\0"));
+    CHECK(devtools.ended);
+    CHECK_INT(cdp_pass(&devtools, STR("{}"), STR("}")), -1);
+    buf_release(&theirs);
     cdp_close(&devtools);
 }
 

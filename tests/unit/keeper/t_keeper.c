@@ -21,7 +21,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -126,6 +125,7 @@ static void run_keeper(const char *how)
                                    open("/dev/null", O_RDONLY | O_CLOEXEC)}};
     struct keeper_config c = {.self = self_open(),
                               .fence = -1,
+                              .reach = -1,
                               .spool_total = spool_total,
                               .worker = argv,
                               .worker_env = env,
@@ -1373,6 +1373,43 @@ TEST(quiet_input_that_waits_is_told_at_once)
     stop_well();
 }
 
+/* Input that was told as waiting, and is taken together with quiet input, is told of. */
+TEST(quiet_input_that_ends_a_wait_is_told)
+{
+    static char much[200 << 10];
+    start_keeper("relay");
+    serve();
+    spawn_script(1, "exec sleep 60");
+    while (!(proc.flags & KEEP_P_STARTED))
+        hear_type(KEEP_PROC);
+    struct keep_msg m = {.h = {.type = KEEP_WRITE, .flags = KEEP_QUIET, .id = 1}};
+    for (uint64_t n; m.h.a < sizeof(much); m.h.a += n) {
+        n = sizeof(much) - m.h.a < 50 << 10 ? sizeof(much) - m.h.a : 50 << 10;
+        m.body = str_n(much, n);
+        send_msg(&m);
+    }
+    while (proc.input < sizeof(much))
+        hear_type(KEEP_PROC);
+    CHECK(proc.input_pending > 100 << 10);
+    char path[40];
+    snprintf(path, sizeof(path), "/proc/%d/fd/0", (int)proc.pid);
+    int status, in = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK(in >= 0);
+    for (int queued = 1; queued > 0;)
+        CHECK_INT(ioctl(sock, TIOCOUTQ, &queued), 0);
+    kill(keeper, SIGSTOP); /* it finds the input before it finds that there is room */
+    CHECK_INT(waitpid(keeper, &status, WUNTRACED), keeper);
+    m.body = STR("x");
+    send_msg(&m);
+    CHECK(fcntl(in, F_SETPIPE_SZ, 1 << 20) >= (int)sizeof(much));
+    kill(keeper, SIGCONT);
+    while (proc.input_pending > 0)
+        hear_type(KEEP_PROC);
+    CHECK_INT(proc.input, sizeof(much) + 1);
+    close(in);
+    stop_well();
+}
+
 TEST(input_acknowledges_records)
 {
     start_keeper("relay");
@@ -1607,6 +1644,7 @@ int main(int argc, char **argv)
         _exit(minder_main((uid_t)strtoul(argv[1], NULL, 10),
                           (gid_t)strtoul(argv[2], NULL, 10), strtol(argv[3], NULL, 10),
                           (int)strtol(argv[4], NULL, 10),
-                          (int)strtol(argv[5], NULL, 10)));
+                          (int)strtol(argv[5], NULL, 10),
+                          (int)strtol(argv[6], NULL, 10)));
     return t_main(argc, argv);
 }

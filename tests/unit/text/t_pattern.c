@@ -245,6 +245,7 @@ static void compare(const char *pattern, bool fold, struct str text)
     int why;
     PCRE2_SIZE at;
     char want[4000] = "";
+    pattern_tables();
     pcre2_compile_context *c = pcre2_compile_context_create(NULL);
     pcre2_set_compile_extra_options(c, PCRE2_EXTRA_CASELESS_RESTRICT);
     pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,

@@ -198,6 +198,7 @@ TEST(a_page)
     CHECK_STR(PAGE(.shot = true, .width = 1280, .height = 720, .picture = STR("/p.png")),
               "picture 1280x720 with refs marked, also /p.png; 0 elements with refs; "
               "http://a/");
+    CHECK_STR(PAGE(.tab = 2, .tabs = 3), "tab 2 of 3; 0 elements with refs; http://a/");
     CHECK_STR(PAGE(.downloaded = true),
               "downloaded, and the page is the one before; 0 elements with refs; "
               "http://a/");
@@ -220,6 +221,13 @@ TEST(an_act)
     CHECK_STR(ACT(.scrolled = STR("648-1368 of 9000")),
               "scrolled to 648-1368 of 9000 px; nothing changed");
     CHECK_STR(ACT(.added = 1, .shown = 1, .went = true), "1 new; now at http://a/");
+    CHECK_STR(ACT(.added = 1, .shown = 1, .tab = 2, .tabs = 2), "1 new; tab 2 of 2");
+    CHECK_STR(ACT(.moved = true, .tab = 2, .tabs = 2, .opened_from = 1),
+              "page changed: http://a/; 0 elements with refs; in the new tab 2 of 2. "
+              "Back: browser_act action=\"switch_tab\" text=\"1\"");
+    CHECK_STR(ACT(.moved = true, .tab = 1, .tabs = 1, .tab_closed = true),
+              "page changed: http://a/; 0 elements with refs; the tab was closed, this "
+              "is tab 1 of 1");
     CHECK_STR(ACT(.dialog = true, .prompt = true, .dialog_text = STR("Name?")),
               "dialog \"Name?\" is open: fill text=\"…\" without ref, then press "
               "text=\"Enter\" or \"Esc\"");

@@ -42,11 +42,21 @@ static const struct {
               {"@x1", "(a{1,900}){1,900}"},
               {"@x2", "(((a{1,100}){1,100}){1,100})"},
               {"@x3", "a{1,2000}"},
-              {"@bomb", "#{E:@bomb}#{E:@bomb}"}};
+              {"@bomb", "#{E:@bomb}#{E:@bomb}"},
+              {"@grows", "#{E:@grows}#{E:@grows}xxxxxxxxxx"},
+              {"@much", "#{s/./0123456789012345678901234567/:@grow}#{E:@much}#{E:@much}"}};
+
+static unsigned long asked; /* how often a value was asked for */
 
 static bool var(void *ctx, struct str name, struct buf *out)
 {
     const struct place *p = ctx;
+    asked++;
+    if (str_eq(name, STR("@grow"))) {
+        for (int i = 0; i < 1000; i++)
+            buf_addz(out, "0123456789");
+        return true;
+    }
     if (str_eq(name, STR("session_name")))
         return buf_addz(out, sessions[p->session]) == 0;
     if (str_eq(name, STR("window_name")))
@@ -441,6 +451,20 @@ TEST(bombs)
     expand(&out, buf_z(&deep));
     CHECK_INT(out.n, 0);
     buf_release(&deep);
+    buf_release(&out);
+}
+
+/* The work of an expansion is bounded, not only the number of its steps: a byte of a value
+ * counts, and more so where a pattern is tried on it. */
+TEST(bombs_of_long_values)
+{
+    struct buf out = BUF_INIT(FORMAT_OUT_MAX);
+    expand(&out, "#{E:@grows}");
+    CHECK(out.n < FORMAT_STEPS_MAX * 16UL);
+    asked = 0;
+    buf_reset(&out);
+    expand(&out, "#{E:@much}");
+    CHECK(asked < 100);
     buf_release(&out);
 }
 
