@@ -98,7 +98,7 @@ static int prepare(struct checkpointing *r, struct actions *all, struct err *e)
 static struct watch_fds watch_for(const struct checkpointing *r, struct checkpoints *o)
 {
     static const struct watch_fds none = {-1, -1};
-    if (strcmp(r->call.verb, "checkpoint") != 0)
+    if (strcmp(r->call.verb, "checkpoint") != 0 && strcmp(r->call.verb, "rollback") != 0)
         return none;
     if (o->watch.events <= 0 && watch_open(&o->watch) < 0)
         o->watch = none;

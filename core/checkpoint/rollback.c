@@ -187,14 +187,16 @@ static int64_t keep_now(struct undo *u, struct json *out, struct err *e)
     struct json *last = trees_last(u->s, &u->t, call_uid(u->q));
     struct checkpoint_call same = *u->q;
     struct scanned n = {0};
+    struct scan_watch *watch = NULL;
+    struct json *record = NULL;
     same.exclude = json_get(u->record, "exclude");
-    int rc = trees_scan(&same, u->s, &u->t, last, 0, NULL, &u->now, &n, e);
+    int rc = trees_scan(&same, u->s, &u->t, last, 0, &watch, &u->now, &n, e);
     json_free(last);
     if (n.list)
         json_put(out, "gaps", n.list);
-    if (rc < 0 || store_commit(u->s, true, e) < 0)
-        return -1;
-    struct json *record = record_make(&same, u->s, &u->t, &u->now, &n, "rollback", e);
+    if (rc == 0 && store_commit(u->s, true, e) == 0)
+        record = record_make(&same, u->s, &u->t, &u->now, &n, "rollback", e);
+    watch_end(watch, record ? &u->now : NULL);
     int64_t id = record ? json_int(record, "id", 0) : -1;
     json_free(record);
     return id;
@@ -253,9 +255,13 @@ static int run(struct undo *u, struct json *out, struct err *e)
         return -1;
     if (!dry && !safety)
         make_plan(u, safety = now);
-    struct changes_listing list = {
-        u->s, &u->t, &u->chosen, (size_t)json_int(u->q->args, "limit", CHECKPOINT_LINES),
-        dry && json_bool(u->q->args, "diff", false), false};
+    struct changes_listing list = {u->s,
+                                   &u->t,
+                                   &u->chosen,
+                                   (size_t)json_int(u->q->args, "limit",
+                                                    CHECKPOINT_LINES),
+                                   dry && json_bool(u->q->args, "diff", false),
+                                   false};
     if (changes_list(&list, &u->now, &u->want, out, e) < 0)
         return -1;
     if (dry)

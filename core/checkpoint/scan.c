@@ -150,6 +150,15 @@ static bool is_racy(const struct file_node *x)
     return (now.tv_sec - x->ctime.s) * 1000000000 + now.tv_nsec - x->ctime.ns <= grain;
 }
 
+/* The same of a file that is read, whose bytes programs may write without a time. */
+static bool is_racy_file(const struct scan_walk *w, const struct file_node *x)
+{
+    const struct mapped *m = w->q->mapped;
+    int64_t grain_ms = (x->ctime.ns == 0 ? COARSE_NS : GRAIN_NS) / 1000000;
+    return is_racy(x) || mapped_has(m, x->ino) ||
+           x->ctime.s * 1000 + x->ctime.ns / 1000000 + grain_ms >= m->at;
+}
+
 /* ---- entries ---- */
 
 /* Reads xattrs and target of what is neither a file nor a folder. */
@@ -190,7 +199,7 @@ __attribute__((noinline)) static int read_file(struct scan_walk *w, int fd,
     for (int i = 1;; i++) {
         struct scan_stat now;
         struct err why = ERR_INIT;
-        x->racy = is_racy(x);
+        x->racy = is_racy_file(w, x);
         int rc = content_put_file(w->q->s, fd, x->size, st->blocks * 512 < x->size,
                                   !store_only_looks(w->q->s) || x->size <= w->q->look_max,
                                   w->space, &x->content, &why);
@@ -359,7 +368,7 @@ static int put_entry(struct scan_walk *w, struct scan_frame *f, const char *z,
         *x = *was;
     } else if (x->type == ENTRY_FOLDER) {
         rc = enter_folder(w, f, name, was, e);
-    } else if (is_unchanged(w, was, x)) {
+    } else if (is_unchanged(w, was, x) && !mapped_has(w->q->mapped, x->ino)) {
         *x = *was;
     } else if (x->type == ENTRY_FILE) {
         rc = put_file(w, at, z, name, &f->st, e);

@@ -7,7 +7,8 @@
  *
  * A file is not read if the previous checkpoint had it with the same stat(2). It is racy,
  * and then read again the next time, if its last change is so recent that the clock of
- * the file system might not show another one.
+ * the file system might not show another one, and if a program has it mapped for writing,
+ * or may have since the scan began.
  */
 #ifndef OD_CHECKPOINT_SCAN_H
 #define OD_CHECKPOINT_SCAN_H
@@ -40,9 +41,10 @@ struct tree_scan {
     const struct content_ref
         *last; /* the manifest of the previous checkpoint; NULL: none */
     struct scan_watch
-        *watch;        /* knows folders that have not changed (watch.h); NULL: none */
-    uint64_t file_max; /* larger files are gaps; 0: no limit */
-    uint64_t look_max; /* if the store only looks: files that are kept for it */
+        *watch; /* knows folders that have not changed (watch.h); NULL: none */
+    const struct mapped *mapped; /* files whose times may not tell (mapped.h) */
+    uint64_t file_max;           /* larger files are gaps; 0: no limit */
+    uint64_t look_max;           /* if the store only looks: files that are kept for it */
     /* Folders, by device and inode, that are no part of the tree: the server's own. */
     struct scan_hidden {
         uint64_t dev, ino;

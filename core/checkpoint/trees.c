@@ -292,6 +292,7 @@ struct scanning {
     const struct content_ref *was; /* NULL: the last checkpoint is not known */
     uint64_t look_max;
     struct scan_watch *watch; /* NULL: none */
+    struct mapped mapped;
     struct ignore *skip;
     struct buf space, old;
 };
@@ -324,6 +325,7 @@ static int scan_one(struct scanning *g, size_t i, struct scanned *out, struct bu
                           .gap = on_gap,
                           .arg = out,
                           .watch = g->watch,
+                          .mapped = &g->mapped,
                           .file_max = g->q->file_max,
                           .look_max = g->look_max};
     store_enter(g->s);
@@ -375,9 +377,10 @@ int trees_scan(const struct checkpoint_call *q, struct store *s, struct trees *t
     if (last && !str_eq(json_str(last, "why", ""), STR("import")) &&
         record_tree(last, &was, e) == 0)
         g.was = &was;
+    mapped_find(&g.mapped, s);
     if (watch) {
         struct content_sum key = key_of(q, t);
-        g.watch = *watch = watch_begin(&q->watch, s, &key, g.was);
+        g.watch = *watch = watch_begin(&q->watch, s, &key, g.was, &g.mapped);
     }
     *out = (struct scanned){0};
     int rc = scan_all(&g, tree, out, e);
@@ -386,6 +389,7 @@ int trees_scan(const struct checkpoint_call *q, struct store *s, struct trees *t
         rc = scan_all(&g, tree, out, e);
     }
     ignore_free(g.skip);
+    mapped_release(&g.mapped);
     buf_release(&g.space);
     buf_release(&g.old);
     return rc;

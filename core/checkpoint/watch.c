@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -24,9 +23,7 @@ enum {
      * that is written by other ways than write(2) is reported when it is closed. */
     MASK = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE |
            IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR,
-    EVENTS = 64 << 10,   /* bytes read at once */
-    MAPS = 64 << 20,     /* bytes of what a process maps */
-    PROCESSES = 1 << 16, /* more of them: all is read */
+    EVENTS = 64 << 10, /* bytes read at once */
     NOTHING = UINT32_MAX
 };
 
@@ -208,52 +205,6 @@ static void mark_folder_of(struct scan_watch *w, char *path, bool elsewhere)
     w->whole |= !gone;
 }
 
-/* struct procmap_query of linux/fs.h (Linux 6.11). */
-struct map_query {
-    uint64_t size, flags, address;
-    uint64_t answer[6];
-    uint32_t device[2], name_size, id_size;
-    uint64_t name, id;
-};
-_Static_assert(sizeof(struct map_query) == 104, "PROCMAP_QUERY has this in its number");
-
-/* Does the kernel say that a process maps no file for writing, shared with the file? */
-static bool maps_nothing(const char *name)
-{
-    struct map_query q = {.size = sizeof(q)};
-    q.flags = 0x02 | 0x08 | 0x10 | 0x20; /* writable, shared, the next one, of a file */
-    int fd = open(name, O_RDONLY | O_CLOEXEC);
-    bool none = fd >= 0 && ioctl(fd, _IOWR('f', 17, struct map_query), &q) < 0 &&
-                (errno == ENOENT || errno == ESRCH);
-    if (fd >= 0)
-        close(fd);
-    return none;
-}
-
-/* What it maps for writing, shared with the file. Returns false if it may not be read. */
-static bool look_at_maps(struct scan_watch *w, const char *name, bool elsewhere)
-{
-    struct err e = ERR_INIT;
-    struct buf maps = BUF_INIT(MAPS);
-    bool good = maps_nothing(name) || file_read(name, MAPS - 1, &maps, &e) == 0;
-    struct str rest = buf_str(&maps);
-    while (rest.n > 0) {
-        struct str line = str_cut(&rest, '\n'), rights = line;
-        char path[PATH_MAX];
-        long at = str_chr(line, '/');
-        str_cut(&rights, ' ');
-        if (at < 0 || rights.n < 4 || rights.p[1] != 'w' || rights.p[3] != 's')
-            continue;
-        /* A backslash: the name has a newline, or it has one itself. */
-        line = str_sub(line, (size_t)at, line.n);
-        if (!buf_fill(path, sizeof(path), "%.*s", STR_ARG(line)) || strchr(path, '\\'))
-            path[0] = 0;
-        mark_folder_of(w, path, elsewhere);
-    }
-    buf_release(&maps);
-    return good;
-}
-
 /* What it has open for writing: the right to write is a bit of the link. */
 static bool look_at_files(struct scan_watch *w, const char *name, bool elsewhere)
 {
@@ -278,15 +229,15 @@ static bool look_at_files(struct scan_watch *w, const char *name, bool elsewhere
     return true;
 }
 
+/* Its files; what it maps has been looked at. */
 static bool look_at_process(struct scan_watch *w, pid_t pid, uint64_t here)
 {
-    char ns[40], maps[40], fds[40];
+    char ns[40], fds[40];
     struct stat st;
     buf_fill(ns, sizeof(ns), "/proc/%d/ns/mnt", (int)pid);
-    buf_fill(maps, sizeof(maps), "/proc/%d/maps", (int)pid);
     buf_fill(fds, sizeof(fds), "/proc/%d/fd", (int)pid);
     bool elsewhere = stat(ns, &st) == 0 && st.st_ino != here;
-    return look_at_maps(w, maps, elsewhere) && look_at_files(w, fds, elsewhere);
+    return look_at_files(w, fds, elsewhere);
 }
 
 /*
@@ -300,14 +251,20 @@ static bool is_harmless(pid_t pid, pid_t keeper)
            pid == getppid() || now.ppid == getppid();
 }
 
-static void look_at_processes(struct scan_watch *w)
+static void look_at_processes(struct scan_watch *w, const struct mapped *m)
 {
     struct procfs_list all = {0};
     struct procfs_stat worker = {0};
     struct stat here;
     bool first = false; /* without it, others are hidden, too (hidepid) */
-    w->whole |= procfs_all(&all, PROCESSES) < 0 || stat("/proc/self/ns/mnt", &here) < 0 ||
+    w->whole |= m->failed || procfs_all(&all, MAPPED_PROCESSES) < 0 ||
+                stat("/proc/self/ns/mnt", &here) < 0 ||
                 procfs_stat(getppid(), &worker) < 0;
+    for (size_t i = 0; i < m->n && !w->whole; i++) {
+        char path[PATH_MAX];
+        buf_fill(path, sizeof(path), "%s", m->v[i].path);
+        mark_folder_of(w, path, m->v[i].elsewhere);
+    }
     for (size_t i = 0; i < all.n && !w->whole; i++) {
         pid_t pid = all.v[i].pid;
         first |= pid == 1;
@@ -319,7 +276,7 @@ static void look_at_processes(struct scan_watch *w)
             good = look_at_process(w, pid, here.st_ino);
             store_enter(w->s);
         }
-        w->whole |= !good && !is_harmless(pid, worker.ppid);
+        w->whole |= !(good && !mapped_hides(m, pid)) && !is_harmless(pid, worker.ppid);
     }
     procfs_release(&all);
     w->whole |= !first;
@@ -341,7 +298,7 @@ static uint32_t most_folders(void)
 
 struct scan_watch *watch_begin(const struct watch_fds *fds, struct store *s,
                                const struct content_sum *key,
-                               const struct content_ref *last)
+                               const struct content_ref *last, const struct mapped *m)
 {
     static const struct watch_head none;
     int64_t now = clock_ms();
@@ -365,7 +322,7 @@ struct scan_watch *watch_begin(const struct watch_fds *fds, struct store *s,
     if (!write_at(fds->table, &none.valid, sizeof(none.valid), 0))
         w->failed = w->whole = true;
     if (!w->whole)
-        look_at_processes(w);
+        look_at_processes(w, m);
     take_events(w);
     store_leave(s);
     if (w->whole)

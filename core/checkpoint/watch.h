@@ -26,13 +26,15 @@
  * So what can be missed, for at most WATCH_WHOLE_MS: a change by a name outside of the
  * tree that was linked after the last scan; one by a mapping of a process that is in no
  * /proc here (another container), or of the first process or of the server where these
- * may not be looked at; and one by the kernel itself (a loop device). A rollback does not
- * use it: it reads the whole tree.
+ * may not be looked at; and one by the kernel itself (a loop device). A rollback loses
+ * nothing by that: it asks for each file again before it touches it, and leaves one alone
+ * that is not what was read.
  */
 #ifndef OD_CHECKPOINT_WATCH_H
 #define OD_CHECKPOINT_WATCH_H
 
 #include "checkpoint/manifest.h"
+#include "checkpoint/mapped.h"
 
 enum {
     WATCH_FOLDERS = 32768, /* at most, and a quarter of what the kernel gives a user */
@@ -54,12 +56,12 @@ struct watch_sums {
 struct scan_watch;
 /*
  * Begins a scan. key: all that the scan depends on beside the tree. last: the manifest of
- * folders of the last checkpoint. Returns NULL if there can be no watches. The store's
- * lock is held until watch_end.
+ * folders of the last checkpoint. m: what programs have mapped now. Returns NULL if there
+ * can be no watches. The store's lock is held until watch_end.
  */
 struct scan_watch *watch_begin(const struct watch_fds *fds, struct store *s,
                                const struct content_sum *key,
-                               const struct content_ref *last);
+                               const struct content_ref *last, const struct mapped *m);
 /* The scan is repeated: it reads all. */
 void watch_again(struct scan_watch *w);
 /* Must it be? */

@@ -142,6 +142,7 @@ def rows():
     row("and again", lambda: tell(mapped))
     mapped.stdin.close()
     row("and its program has ended", mapped.wait)
+    mapped_again()
     held = program(HOLDS, TREE + "/a0/b2/f1")
     row("an open file is written", lambda: tell(held))
     row("and again after a checkpoint", lambda: tell(held))
@@ -150,7 +151,27 @@ def rows():
     many()
     worker()
     whole_folders()
-    random_changes()
+    random_rows()
+
+
+def mapped_again():
+    """Writes by a mapping after the first one, for which the kernel sets no time."""
+    path = TREE + "/a0/b5/f1"
+    p = program(MAPS, path)
+    was = []
+    for i in range(4):
+        tell(p)
+        if i == 3:
+            p.stdin.close()
+            p.wait()
+        with open(path) as f:
+            was.append((f.read(), od("--dir", TREE).get("id")))
+    bad = []
+    for text, made in was:
+        od("restore", str(made))
+        with open(path) as f:
+            bad += [(made, text, x) for x in [f.read()] if x != text]
+    ok(not bad, "each of four writes by one mapping comes back", bad)
 
 
 def many():
@@ -192,45 +213,85 @@ def whole_folders():
     row("a restore", lambda: od("restore", "1", TREE + "/a1"))
 
 
-def random_changes():
+def change_some(r):
+    """Up to three changes of any kind."""
+    folders = [at for at, _, _ in os.walk(TREE)]
+    files = [os.path.join(at, f) for at, _, names in os.walk(TREE) for f in names]
+    for _ in range(r.randrange(4)):
+        f, d = r.choice(files), r.choice(folders)
+        try:
+            what = r.randrange(9)
+            if what == 0:
+                with open(f, "a") as out:
+                    out.write("x")
+            elif what == 1:
+                os.unlink(f)
+            elif what == 2:
+                os.rename(f, d + "/m%d" % r.randrange(1000))
+            elif what == 3:
+                os.mkdir(d + "/d%d" % r.randrange(1000))
+            elif what == 4:
+                os.link(f, d + "/l%d" % r.randrange(1000))
+            elif what == 5:
+                os.rename(r.choice(folders[1:]), d + "/r%d" % r.randrange(1000))
+            elif what == 6:
+                os.chmod(d, r.choice((0o700, 0o755)))
+            elif what == 7:
+                with open(f, "r+b") as out, mmap.mmap(out.fileno(), 0) as m:
+                    m[0] = 65 + r.randrange(26)
+            else:
+                with open(d + "/n%d" % r.randrange(1000), "w") as out:
+                    out.write("new")
+        except (OSError, ValueError):
+            pass
+
+
+def state():
+    """What the tree is: without od."""
+    out, names = {}, {}
+    for at, folders, files in os.walk(TREE):
+        for path in [at] + [os.path.join(at, x) for x in folders + files]:
+            st = os.lstat(path)
+            what = os.readlink(path) if os.path.islink(path) else ""
+            if os.path.isfile(path) and not what:
+                names.setdefault((st.st_dev, st.st_ino), path)
+                what = names[(st.st_dev, st.st_ino)]
+                with open(path, "rb") as f:
+                    what = (what, f.read())
+            out[path] = (st.st_mode, st.st_uid, st.st_mtime_ns, what)
+    return out
+
+
+def unlike(a, b):
+    return [(x, a.get(x), b.get(x)) for x in sorted(set(a) | set(b)) if a.get(x) != b.get(x)][:3]
+
+
+def random_rows():
     seed = int(os.environ.get("OD_TEST_SEED", random.randrange(1 << 30)))
     r = random.Random(seed)
     print("# seed %d" % seed)
     bad = []
     for _ in range(60):
-        folders = [at for at, _, _ in os.walk(TREE)]
-        files = [os.path.join(at, f) for at, _, names in os.walk(TREE) for f in names]
-        for _ in range(r.randrange(4)):
-            f, d = r.choice(files), r.choice(folders)
-            try:
-                what = r.randrange(9)
-                if what == 0:
-                    with open(f, "a") as out:
-                        out.write("x")
-                elif what == 1:
-                    os.unlink(f)
-                elif what == 2:
-                    os.rename(f, d + "/m%d" % r.randrange(1000))
-                elif what == 3:
-                    os.mkdir(d + "/d%d" % r.randrange(1000))
-                elif what == 4:
-                    os.link(f, d + "/l%d" % r.randrange(1000))
-                elif what == 5:
-                    os.rename(r.choice(folders[1:]), d + "/r%d" % r.randrange(1000))
-                elif what == 6:
-                    os.chmod(d, r.choice((0o700, 0o755)))
-                elif what == 7:
-                    with open(f, "r+b") as out, mmap.mmap(out.fileno(), 0) as m:
-                        m[0] = 65 + r.randrange(26)
-                else:
-                    with open(d + "/n%d" % r.randrange(1000), "w") as out:
-                        out.write("new")
-            except (OSError, ValueError):
-                pass
+        change_some(r)
         bad = differs()
         if bad:
             break
     ok(not bad, "random changes", (seed, bad))
+    bad = []
+    for _ in range(40):
+        then = od("--dir", TREE), state()
+        for _ in range(r.randrange(1, 4)):
+            change_some(r)
+        before = state()
+        back = od("restore", str(then[0].get("id")))
+        bad += unlike(then[1], state()) + back.get("problems", [back])
+        if r.randrange(2):
+            change_some(r)
+            od("restore", str(back.get("safety")))
+            bad += unlike(before, state())
+        if bad:
+            break
+    ok(not bad, "random restores, some taken back", (seed, bad))
 
 
 try:

@@ -33,7 +33,8 @@ static uint64_t scan(void)
 {
     struct err e = ERR_INIT;
     struct file_node root;
-    struct tree_scan q = {.s = s, .last = has_last ? &last : NULL};
+    const struct mapped none = {.at = INT64_MAX};
+    struct tree_scan q = {.s = s, .last = has_last ? &last : NULL, .mapped = &none};
     q.root = open("tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     CHECK(q.root >= 0);
     if (scan_tree(&q, &root, &space, &e) < 0)
