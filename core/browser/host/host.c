@@ -54,6 +54,15 @@ static void read_lines(struct host *h)
         h->halt.ended = true;
 }
 
+/* Of people and of DevTools clients. quiet: nothing of theirs can be read. */
+static void people_turn(struct host *h, bool quiet)
+{
+    h->screen.quiet = quiet;
+    host_screen_turn(h);
+    host_devtools_turn(h);
+    h->screen.quiet = false;
+}
+
 /* Waits for input and reads once. */
 static void read_some(struct host *h)
 {
@@ -76,8 +85,7 @@ static void read_some(struct host *h)
         browser_deny_hear(h->b);
     if (h->b && h->b->cdp.ended)
         browser_end(h->b); /* ends it until the next call */
-    host_screen_turn(h);
-    host_devtools_turn(h);
+    people_turn(h, !fds[4].revents);
 }
 
 /* Handles a line that cannot wait. */
@@ -124,10 +132,12 @@ static void take_news(struct host *h)
 static void on_halt(struct halt *halt)
 {
     struct host *h = container_of(halt, struct host, halt);
-    struct pollfd fds[2] = {{halt->fds[0], POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
-    host_screen_turn(h);
-    host_devtools_turn(h);
-    if (poll(fds, 2, 0) <= 0)
+    struct pollfd fds[3] = {{halt->fds[0], POLLIN, 0},
+                            {STDIN_FILENO, POLLIN, 0},
+                            {h->screen.watch, POLLIN, 0}};
+    int n = poll(fds, 3, 0);
+    people_turn(h, n >= 0 && !fds[2].revents);
+    if (n <= 0)
         return;
     halt->ended |= fds[0].revents != 0;
     if (fds[1].revents && !halt->ended)
@@ -560,8 +570,7 @@ static void call(struct host *h, const struct json *q, struct str id)
     h->halt.end_ms = 0;
     h->halt.cut = h->again = h->calling = false;
     h->cancel[0] = 0;
-    host_screen_turn(h);
-    host_devtools_turn(h);
+    people_turn(h, false);
     send_answer(h, out);
     if (failed && h->b && !h->halt.ended && (h->task.begun || !h->task.url.n))
         after_failure(h);

@@ -323,7 +323,8 @@ void host_devtools_turn(struct host *h)
     } else if (!b) {
         end_all(h, h->b ? "the browser has ended" : "no browser runs any more");
     }
-    look(h, &late);
+    if (!h->screen.quiet)
+        look(h, &late);
     if (b) {
         cdp_flush(&b->cdp);
         devtools_restore(h);

@@ -15,6 +15,7 @@
 struct host_screen {
     int listener, fd; /* -1: none; nobody watches */
     int watch;        /* an epoll of both and of standard input; -1: none */
+    bool quiet;       /* this turn: nothing of watch can be read */
     struct buf in, out;
     bool wanted; /* the worker wants pictures */
     int quality, width;

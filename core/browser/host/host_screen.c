@@ -393,8 +393,10 @@ void host_screen_turn(struct host *h)
     struct browser *b = browser_of(h);
     if (s->listener < 0)
         return;
-    accept_one(h);
-    read_some(h);
+    if (!s->quiet) {
+        accept_one(h);
+        read_some(h);
+    }
     b = browser_of(h);
     if (b && s->fd >= 0 && s->driven)
         b->asks = true;
