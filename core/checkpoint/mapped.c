@@ -26,17 +26,20 @@ struct map_query {
 };
 _Static_assert(sizeof(struct map_query) == 104, "PROCMAP_QUERY has this in its number");
 
-/* Does the kernel say that a process maps no file for writing, shared with the file? */
-static bool maps_nothing(const char *name)
+/* What the kernel says that a process maps for writing, shared with a file. */
+enum maps { MAPS_NOT_KNOWN, MAPS_NOTHING, MAPS_NO_MEMORY };
+static enum maps ask_maps(const char *name)
 {
     struct map_query q = {.size = sizeof(q)};
     q.flags = 0x02 | 0x08 | 0x10 | 0x20; /* writable, shared, the next one, of a file */
     int fd = open(name, O_RDONLY | O_CLOEXEC);
-    bool none = fd >= 0 && ioctl(fd, _IOWR('f', 17, struct map_query), &q) < 0 &&
-                (errno == ENOENT || errno == ESRCH);
+    bool none = fd >= 0 && ioctl(fd, _IOWR('f', 17, struct map_query), &q) < 0;
+    enum maps out = none && errno == ENOENT  ? MAPS_NOTHING
+                    : none && errno == ESRCH ? MAPS_NO_MEMORY
+                                             : MAPS_NOT_KNOWN;
     if (fd >= 0)
         close(fd);
-    return none;
+    return out;
 }
 
 static void add(struct mapped *m, struct str ino, struct str path, bool elsewhere)
@@ -62,16 +65,15 @@ static void add(struct mapped *m, struct str ino, struct str path, bool elsewher
 }
 
 /* The lines of proc_pid_maps(5): range, rights, offset, device, inode, path. */
-static bool look(struct mapped *m, pid_t pid, uint64_t here)
+static bool read_maps(struct mapped *m, pid_t pid, const char *name, uint64_t here)
 {
-    char ns[40], name[40];
+    char ns[40];
     struct stat st;
     struct err e = ERR_INIT;
     struct buf maps = BUF_INIT(MAPS);
     buf_fill(ns, sizeof(ns), "/proc/%d/ns/mnt", (int)pid);
-    buf_fill(name, sizeof(name), "/proc/%d/maps", (int)pid);
     bool elsewhere = stat(ns, &st) == 0 && st.st_ino != here;
-    bool good = maps_nothing(name) || file_read(name, MAPS - 1, &maps, &e) == 0;
+    bool good = file_read(name, MAPS - 1, &maps, &e) == 0;
     for (struct str rest = buf_str(&maps); rest.n > 0;) {
         struct str line = str_cut(&rest, '\n'), in = line, field[5];
         long at = str_chr(line, '/');
@@ -82,6 +84,22 @@ static bool look(struct mapped *m, pid_t pid, uint64_t here)
     }
     buf_release(&maps);
     return good;
+}
+
+static void look(struct mapped *m, const struct store *s, pid_t pid, uint64_t here)
+{
+    char name[40];
+    buf_fill(name, sizeof(name), "/proc/%d/maps", (int)pid);
+    enum maps maps = ask_maps(name);
+    if (maps == MAPS_NO_MEMORY)
+        return;
+    bool good = maps == MAPS_NOTHING || pid == getpid() || read_maps(m, pid, name, here);
+    if (!good) {
+        store_leave(s); /* a user may look at its own */
+        good = read_maps(m, pid, name, here);
+        store_enter(s);
+    }
+    m->all[m->all_n++] = (struct mapped_process){pid, !good};
 }
 
 static int by_number(const void *a, const void *b)
@@ -108,22 +126,9 @@ void mapped_find(struct mapped *m, const struct store *s)
     store_enter(s);
     m->failed = procfs_all(&all, MAPPED_PROCESSES) < 0 ||
                 stat("/proc/self/ns/mnt", &here) < 0;
-    for (size_t i = 0; i < all.n && !m->failed; i++) {
-        pid_t pid = all.v[i].pid;
-        bool good = pid == getpid() || look(m, pid, here.st_ino);
-        if (!good) {
-            store_leave(s); /* a user may look at its own */
-            good = look(m, pid, here.st_ino);
-            store_enter(s);
-        }
-        if (good)
-            continue;
-        if (m->hidden_n == m->hidden_cap)
-            m->hidden = xrealloc(m->hidden,
-                                 m->hidden_cap = m->hidden_cap ? 2 * m->hidden_cap : 16,
-                                 sizeof(*m->hidden));
-        m->hidden[m->hidden_n++] = pid;
-    }
+    m->all = xcalloc(all.n + 1, sizeof(*m->all));
+    for (size_t i = 0; i < all.n && !m->failed; i++)
+        look(m, s, all.v[i].pid, here.st_ino);
     store_leave(s);
     sort_inos(m);
     procfs_release(&all);
@@ -135,20 +140,12 @@ bool mapped_has(const struct mapped *m, uint64_t ino)
            bsearch(&ino, m->inos, m->inos_n, sizeof(ino), by_number) != NULL;
 }
 
-bool mapped_hides(const struct mapped *m, pid_t pid)
-{
-    for (size_t i = 0; i < m->hidden_n; i++)
-        if (m->hidden[i] == pid)
-            return true;
-    return false;
-}
-
 void mapped_release(struct mapped *m)
 {
     for (size_t i = 0; i < m->n; i++)
         free(m->v[i].path);
     free(m->v);
     free(m->inos);
-    free(m->hidden);
+    free(m->all);
     *m = (struct mapped){0};
 }

@@ -24,8 +24,11 @@ struct mapped {
     size_t n, cap;
     uint64_t *inos; /* owned, sorted: of all files */
     size_t inos_n;
-    pid_t *hidden; /* owned: processes that may not be looked at */
-    size_t hidden_n, hidden_cap;
+    struct mapped_process {
+        pid_t pid;
+        bool hidden; /* it may not be looked at */
+    } * all;         /* owned: all that have memory, so no threads of the kernel */
+    size_t all_n;
     bool failed; /* the processes could not be listed */
     int64_t at;  /* clock_wall_ms at its begin */
 };
@@ -34,7 +37,6 @@ struct mapped {
 void mapped_find(struct mapped *m, const struct store *s);
 /* Is it one of them? Other file systems may have the same number: then yes, too. */
 bool mapped_has(const struct mapped *m, uint64_t ino);
-bool mapped_hides(const struct mapped *m, pid_t pid);
 void mapped_release(struct mapped *m);
 
 /* At most so many processes are looked at. */

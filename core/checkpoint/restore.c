@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum { NAME = 256, ALL = DIFFERS_MODE | DIFFERS_OWNER | DIFFERS_TIME | DIFFERS_XATTRS };
@@ -99,6 +100,7 @@ static void touch_entry(struct restore_work *w, const struct file_node *x)
 }
 
 static const char changed[] = "it changed during the restore and was left alone";
+static const char appeared[] = "it appeared during the restore and was left alone";
 
 static void tell_gone(struct restore_work *w, const struct file_node *x)
 {
@@ -191,8 +193,8 @@ static int stage_open(struct restore_work *w)
 
 struct restore_writing {
     int fd;
-    uint64_t at;
-    bool failed; /* the disk, not the store */
+    uint64_t at, end; /* where the next piece begins, and what was written ends */
+    bool failed;      /* the disk, not the store */
     int why;
 };
 
@@ -211,6 +213,8 @@ static int write_piece(void *arg, struct str piece, struct err *e)
         n += (size_t)put;
     }
     q->at += piece.n;
+    if (piece.p)
+        q->end = q->at;
     return 0;
 }
 
@@ -219,28 +223,47 @@ static int write_piece(void *arg, struct str piece, struct err *e)
  * not possible. ext4 puts it near its folder then. Near the folder of parts, from where
  * many files may just have gone, it looks at each of those for every new one.
  */
-static int open_part(const struct restore_work *w, bool named)
+static int open_part(const struct restore_work *w, bool named, uint32_t mode)
 {
     return named ? openat(w->stage, part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
-                 : openat(levels_fd(&w->l), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+                 : openat(levels_fd(&w->l), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 }
 
-static int name_part(const struct restore_work *w, int fd)
+/* What of the new file is not as it is to be. */
+static unsigned new_differs(int fd, const struct file_node *y)
+{
+    struct stat st;
+    if (y->xattrs.n || fstat(fd, &st) < 0 || flistxattr(fd, NULL, 0) != 0)
+        return ALL;
+    return DIFFERS_TIME |
+           (st.st_uid != y->uid || st.st_gid != y->gid ? DIFFERS_OWNER : 0) |
+           ((st.st_mode & 07777) != y->mode ? DIFFERS_MODE : 0);
+}
+
+/* Names the file that has no name: at its place if nothing is there, else as the part.
+ * Returns 1 at its place, 0 as the part, or -1 with errno. */
+static int name_file(const struct restore_work *w, int fd, const struct file_node *x,
+                     const char *z)
 {
     char link[40];
     buf_fill(link, sizeof(link), "/proc/self/fd/%d", fd);
-    return linkat(AT_FDCWD, link, w->stage, part, AT_SYMLINK_FOLLOW);
+    if (x)
+        return linkat(AT_FDCWD, link, w->stage, part, AT_SYMLINK_FOLLOW);
+    return linkat(AT_FDCWD, link, levels_fd(&w->l), z, AT_SYMLINK_FOLLOW) < 0 ? -1 : 1;
 }
 
-/* Makes the file as the part. Returns 1; 0 after a problem; -1 and sets *e. */
-static int make_file(struct restore_work *w, const struct file_node *y, struct err *e)
+/* Makes the file as the part, or sets *placed. Returns 1; 0 after a problem; -1 and sets
+ * *e. */
+static int make_file(struct restore_work *w, const struct file_node *x,
+                     const struct file_node *y, const char *z, bool *placed,
+                     struct err *e)
 {
     struct err why = ERR_INIT;
     bool named = w->named;
-    struct restore_writing q = {.fd = open_part(w, named)};
+    struct restore_writing q = {.fd = open_part(w, named, y->mode & 0777)};
     const char *what = NULL;
     if (q.fd < 0 && !named)
-        q.fd = open_part(w, w->named = named = true);
+        q.fd = open_part(w, w->named = named = true, 0);
     if (q.fd < 0)
         return failed(w, y->name, "cannot be made", e);
     if (content_each(w->r->s, &y->content, write_piece, &q, &why) < 0) {
@@ -249,20 +272,26 @@ static int make_file(struct restore_work *w, const struct file_node *y, struct e
         return q.failed ? failed(w, y->name, "cannot be written", e)
                         : problem(w, y->name, why.text);
     }
-    int rc = 1;
+    int rc = 1, name = 0;
     if (q.at != y->size && y->gap == GAP_NONE)
         problem(w, y->name, "its content in the store has another size");
-    if (ftruncate(q.fd, (off_t)q.at) < 0)
+    if (q.end != q.at && ftruncate(q.fd, (off_t)q.at) < 0)
         rc = failed(w, y->name, "cannot be written", e);
-    else if (meta_set(q.fd, y, ALL, &what) < 0 && failed(w, y->name, what, e) < 0)
+    else if (meta_set(q.fd, y, new_differs(q.fd, y), &what) < 0 &&
+             failed(w, y->name, what, e) < 0)
         rc = -1;
-    bool again = rc == 1 && !named && name_part(w, q.fd) < 0;
+    if (rc == 1 && !named)
+        name = name_file(w, q.fd, x, z);
+    bool there = name < 0 && !x && errno == EEXIST;
     if (close(q.fd) < 0 && rc == 1)
         rc = failed(w, y->name, "cannot be written", e);
-    if (!again || rc != 1)
+    *placed = name > 0;
+    if (rc != 1 || name >= 0)
         return rc;
+    if (there)
+        return problem(w, y->name, appeared);
     w->named = true;
-    return make_file(w, y, e);
+    return make_file(w, x, y, z, placed, e);
 }
 
 static int make_special(struct restore_work *w, const struct file_node *y, struct err *e)
@@ -360,7 +389,7 @@ static int move_part(struct restore_work *w, const struct file_node *x,
             rc = renameat(w->stage, part, at, z);
     }
     if (rc < 0 && errno == EEXIST)
-        return problem(w, y->name, "it appeared during the restore and was left alone");
+        return problem(w, y->name, appeared);
     if (rc < 0)
         return failed(w, y->name, "cannot be put in its place", e);
     touch_entry(w, x);
@@ -393,6 +422,7 @@ static int make_entry(struct restore_work *w, const struct file_node *x,
     struct links_group *g = links_group(&w->links, y);
     char z[NAME];
     int rc = 0;
+    bool placed = false;
     if (gap_is_empty(y->gap))
         return problem(w, y->name, gap_words(y->gap));
     if (!z_of(y->name, z))
@@ -404,8 +434,11 @@ static int make_entry(struct restore_work *w, const struct file_node *x,
     if (g && g->path)
         rc = make_name(w, g, y, e);
     if (rc == 0)
-        rc = y->type == ENTRY_FILE ? make_file(w, y, e) : make_special(w, y, e);
-    if (rc > 0)
+        rc = y->type == ENTRY_FILE ? make_file(w, x, y, z, &placed, e)
+                                   : make_special(w, y, e);
+    if (placed)
+        w->r->made++;
+    else if (rc > 0)
         rc = move_part(w, x, y, z, e);
     if (rc <= 0 || g)
         unlinkat(w->stage, part, 0);

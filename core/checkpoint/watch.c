@@ -253,32 +253,30 @@ static bool is_harmless(pid_t pid, pid_t keeper)
 
 static void look_at_processes(struct scan_watch *w, const struct mapped *m)
 {
-    struct procfs_list all = {0};
     struct procfs_stat worker = {0};
     struct stat here;
     bool first = false; /* without it, others are hidden, too (hidepid) */
-    w->whole |= m->failed || procfs_all(&all, MAPPED_PROCESSES) < 0 ||
-                stat("/proc/self/ns/mnt", &here) < 0 ||
+    w->whole |= m->failed || stat("/proc/self/ns/mnt", &here) < 0 ||
                 procfs_stat(getppid(), &worker) < 0;
     for (size_t i = 0; i < m->n && !w->whole; i++) {
         char path[PATH_MAX];
         buf_fill(path, sizeof(path), "%s", m->v[i].path);
         mark_folder_of(w, path, m->v[i].elsewhere);
     }
-    for (size_t i = 0; i < all.n && !w->whole; i++) {
-        pid_t pid = all.v[i].pid;
+    for (size_t i = 0; i < m->all_n && !w->whole; i++) {
+        pid_t pid = m->all[i].pid;
         first |= pid == 1;
         if (pid == getpid())
             continue;
-        bool good = look_at_process(w, pid, here.st_ino);
-        if (!good) {
+        bool shown = !m->all[i].hidden,
+             good = shown && look_at_process(w, pid, here.st_ino);
+        if (shown && !good) {
             store_leave(w->s); /* a user may look at its own */
             good = look_at_process(w, pid, here.st_ino);
             store_enter(w->s);
         }
-        w->whole |= !(good && !mapped_hides(m, pid)) && !is_harmless(pid, worker.ppid);
+        w->whole |= !good && !is_harmless(pid, worker.ppid);
     }
-    procfs_release(&all);
     w->whole |= !first;
 }
 

@@ -33,7 +33,7 @@ group_devtools() {
         # shellcheck disable=SC2086 # process numbers
         run 120 node "$here/devtools.mjs" "$url/devtools/json/version" "$worker" $hosts >>ours.devtools
     done
-    kill "$pid"
+    pkill -f "user-data-dir=$dir/profile" # Debian's command is a script around it
     wait "$pid" 2>/dev/null
     row 'Runtime.evaluate, us; a port of Chromium' "$(median ours.devtools evaluate)" \
         "$(median direct.devtools evaluate)" ratio '<=' 1.15
