@@ -83,6 +83,23 @@ def _(case):
     same([e["id"] for e in page["events"]], [1, 2, 3, 4])
 
 
+@row("HTTP: when the time of wait has passed, the id, and what the session does")
+def _(case):
+    asks = {"action": "run", "args": {"command": "read x; echo got $x", "until": "input"}}
+    first = request(case, "/events", asks)[1]
+    same([first["waiting"]["program"], first["cause"]], ["bash", 1])
+    status, told = request(case, "/events?wait=0.2",
+                           {"action": "run", "args": {"command": "echo next"}})
+    same([status, told["id"]], [202, 3])
+    for part in ("action 3 has not ended", "session main runs: read x; echo got $x",
+                 "waits for input"):
+        same(part in told["message"], True, told)
+    request(case, "/events?wait=0", {"action": "input", "args": {"text": "it\n"}})
+    end = wait_for(lambda: [e for e in request(case, "/events?since=0")[1]["events"]
+                            if e.get("cause") == 3], "it ends")
+    same(end[0]["content"], "next")
+
+
 @row("an event stream goes on behind Last-Event-ID")
 def _(case):
     for i in range(3):

@@ -4,7 +4,8 @@
  *
  *   GET /events    upgraded: a WebSocket. Accept: text/event-stream: an event stream.
  *                  Else a page of events, at once or when there are any (?wait=SECONDS).
- *   POST /events   one action; answers with its observation, or with its id (?wait=0)
+ *   POST /events   one action; answers with its observation, or, when ?wait=SECONDS have
+ *                  passed, with its id and why there is none yet
  *   GET /metrics   see front/events/metrics.c
  *   GET /openapi.json   see openapi.c
  *   GET /client.py, /client.ts   see client_http.c
@@ -17,9 +18,11 @@
 #include "base/xalloc.h"
 #include "front/events/openapi.h"
 #include "http/ws_hello.h"
+#include "shell/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PAGE_MAX = 1 << 20, WAIT_MAX_MS = 3600000, ACTION_MAX = MESSAGE_MAX };
 
@@ -126,8 +129,9 @@ struct wait {
     struct list node;
     struct events *ev;
     struct req *req;
-    uint64_t cause; /* POST: the action; 0: waits for events */
-    bool bare;      /* answers with the observation's extras, not the event */
+    uint64_t cause;    /* POST: the action; 0: waits for events */
+    bool bare;         /* answers with the observation's extras, not the event */
+    char session[256]; /* of the action; "": not known */
     struct event_cursor cursor;
     struct event_sub sub;
     struct timer timer;
@@ -365,11 +369,41 @@ void waits_fail(struct events *ev, uint64_t cause, const struct err *e)
     }
 }
 
-static void answer_id(struct req *r, uint64_t id)
+/* message: why there is no observation; "": that was not asked for. */
+static void answer_id(struct req *r, uint64_t id, const char *message)
 {
-    struct buf b = BUF_INIT(64);
-    buf_addf(&b, "{\"id\":%llu}", (unsigned long long)id);
+    struct buf b = BUF_INIT(4096);
+    struct json *o = json_object();
+    json_put_int(o, "id", (int64_t)id);
+    if (message[0])
+        json_put_z(o, "message", message);
+    json_print(&b, o);
+    json_free(o);
     req_answer_take(r, 202, json_type, &b);
+}
+
+/* The time of ?wait has passed: says what the action's session does. */
+static void on_end_late(struct timer *t)
+{
+    struct wait *w = container_of(t, struct wait, timer);
+    struct session *s = session_find(w->ev->en, str_of(w->session));
+    struct json *now = s ? session_json(s) : NULL;
+    struct str command = json_str(now, "command", "");
+    struct look look = {0};
+    struct buf b = BUF_INIT(2048);
+    buf_addf(&b,
+             "action %llu has not ended; its observation will be the event with this "
+             "cause",
+             (unsigned long long)w->cause);
+    if (command.n > 0)
+        buf_addf(&b, "; session %s runs: %.*s", w->session,
+                 (int)(command.n > 300 ? 300 : command.n), command.p);
+    if (command.n > 0 && session_looked(s, &look) && look.state == LOOK_YES)
+        buf_addf(&b, "; %s (pid %d) waits for input", look.comm, (int)look.pid);
+    answer_id(w->req, w->cause, buf_z(&b));
+    buf_release(&b);
+    json_free(now);
+    wait_free(w);
 }
 
 static void post_events(struct req *r)
@@ -383,6 +417,8 @@ static void post_events(struct req *r)
     if (m && !json_has(m, "action"))
         err_set(&e, ERR_INVALID, "the body must be an action: an object with \"action\"");
     bool valid = m && !e.code;
+    char session[sizeof(((struct wait *)NULL)->session)];
+    buf_fill(session, sizeof(session), "%.*s", STR_ARG(json_str(m, "session", "main")));
     if (!valid)
         json_free(m);
     if (!valid || actions_do(ev->actions, m, NULL, &t, &e) < 0 ||
@@ -391,10 +427,13 @@ static void post_events(struct req *r)
     } else if (t.end) {
         answer_line(ev, r, t.end);
     } else if (q.wait_ms == 0) {
-        answer_id(r, t.id);
+        answer_id(r, t.id, "");
     } else {
         struct wait *w = wait_new(ev, r);
         w->cause = t.id;
+        memcpy(w->session, session, sizeof(session));
+        if (q.wait_ms > 0)
+            timer_begin(ev->en->loop, &w->timer, q.wait_ms, on_end_late);
     }
 }
 
@@ -412,7 +451,7 @@ void events_http_act(struct events *ev, struct req *r, struct json *take, bool w
         w->cause = t.id;
         w->bare = true;
     } else {
-        answer_id(r, t.id);
+        answer_id(r, t.id, "");
     }
 }
 
@@ -444,7 +483,8 @@ static const struct param post_query[] = {
      .type = PARAM_NUMBER,
      .ranged = true,
      .max = WAIT_MAX_MS / 1000,
-     .about = "0: answers at once, with the action's id; else with its observation"},
+     .about = "How many seconds to wait for the observation; after that the answer is "
+              "the action's id; without it until the observation is there"},
     {0}};
 
 static const struct route_answer get_answers[] = {
@@ -455,7 +495,9 @@ static const struct route_answer get_answers[] = {
 
 static const struct route_answer post_answers[] = {
     {.status = 200, .about = "The observation", .schema = "Observation"},
-    {.status = 202, .about = "With wait=0: the action's id", .schema = "Accepted"},
+    {.status = 202,
+     .about = "After wait: the action's id, and why there is no observation yet",
+     .schema = "Accepted"},
     {0}};
 
 static const struct route_answer metrics_answers[] = {

@@ -178,7 +178,9 @@ static void put_events(struct json *all)
     json_put(all, "Accepted",
              openapi_constant("{\"type\":\"object\",\"required\":[\"id\"],"
                               "\"properties\":{\"id\":{\"type\":\"integer\","
-                              "\"description\":\"The id of the action\"}}}"));
+                              "\"description\":\"The id of the action\"},\"message\":"
+                              "{\"type\":\"string\",\"description\":\"Why there is no "
+                              "observation yet\"}}}"));
 }
 
 /* ---- all of them ---- */
