@@ -449,11 +449,11 @@ enum { HELP_COLUMN = 15, HELP_WIDTH = 79 };
 /* A sentence in lines, each indented. */
 static void put_lines(struct buf *out, const char *text)
 {
-    size_t at = HELP_WIDTH;
+    size_t at = 0;
     for (struct str rest = str_of(text); rest.n > 0;) {
         struct str word = str_cut(&rest, ' ');
-        bool fresh = at + 1 + word.n > HELP_WIDTH;
-        buf_addf(out, "%s%*s%.*s", fresh && at < HELP_WIDTH ? "\n" : "",
+        bool fresh = at == 0 || at + 1 + word.n > HELP_WIDTH;
+        buf_addf(out, "%s%*s%.*s", fresh && at > 0 ? "\n" : "",
                  fresh ? HELP_COLUMN : 1, "", STR_ARG(word));
         at = (fresh ? HELP_COLUMN : at + 1) + word.n;
     }

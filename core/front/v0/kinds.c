@@ -35,10 +35,6 @@ static const struct param_list takes_run = {
     .about = "Runs a command in the shell of the session",
     .params = PARAMS(
         TEXT("command", "The command; empty: wait for more output of the running one"),
-        SWITCH("is_input", "Whether the text is input for the running program"),
-        SWITCH("blocking", "Whether to wait for a command even if it has no new output"),
-        SWITCH("is_static", "Whether the command runs in a shell of its own"),
-        SWITCH("hidden", "Whether the whole output is in the observation"),
         {.name = "until",
          .type = PARAM_STRING,
          .pattern = "^(end|input|quiet)$",
@@ -51,10 +47,14 @@ static const struct param_list takes_run = {
          .max = V0_QUIET_MAX,
          .about = "With until quiet: for how many seconds it has written nothing, 2 by "
                   "default"},
+        SWITCH("is_input", "Whether the text is input for the running program"),
+        SWITCH("blocking", "Whether to wait for a command even if it has no new output"),
+        SWITCH("is_static", "Whether the command runs in a shell of its own"),
+        SWITCH("hidden", "Whether the whole output is in the observation"),
         {.name = "cwd",
          .type = PARAM_STRING,
          .about = "The directory of a command that is_static"}),
-    .example = "{\"command\":\"make -j8\",\"blocking\":true}"};
+    .example = "{\"command\":\"make -j8\",\"until\":\"input\"}"};
 
 static const struct param_list takes_read = {
     .about = "Reads a file, a picture or a document",

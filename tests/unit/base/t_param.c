@@ -159,4 +159,22 @@ TEST(the_schema_and_the_manual_have_every_parameter)
     buf_release(&help);
 }
 
+/* A line that is just as long as it may be: once the next one came without a newline. */
+TEST(lines_of_the_manual_have_at_most_79_columns)
+{
+    static const struct param full[] = {
+        {.name = "x",
+         .type = PARAM_BOOL,
+         .about = "With until quiet: for how many seconds it has written nothing, 2 by "
+                  "default"},
+        {0}};
+    const struct param_list list = {.about = "Does", .params = full};
+    struct buf help = BUF_INIT(8 << 10);
+    params_help(&list, &help);
+    CHECK(str_ends(buf_str(&help), STR("nothing, 2\n               by default\n")));
+    for (struct str rest = buf_str(&help); rest.n > 0;)
+        CHECK(str_cut(&rest, '\n').n <= 79);
+    buf_release(&help);
+}
+
 T_MAIN
