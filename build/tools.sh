@@ -31,6 +31,7 @@ build? @npm                   npm           npm            npm         npm      
 build? @sources               curl          curl           curl        curl       curl
 dev    @libc                  libc6-dev     glibc-devel    musl-dev    glibc      glibc-devel
 dev    @asan                  gcc           libasan,libubsan gcc       gcc        gcc
+test?  ccache                 ccache        ccache         ccache      ccache     ccache
 test?  bash                   bash          bash           bash        bash       bash
 test?  dash                   dash          dash           dash        dash       dash
 test?  ksh93                  ksh93u+m      -              -           -          -

@@ -53,12 +53,13 @@ static void add(struct mapped *m, struct str ino, struct str path, bool elsewher
                                                           : xstrndup("", 0);
     if (x.path[0] && !elsewhere && stat(x.path, &st) == 0)
         x.ino[1] = st.st_ino;
-    for (size_t i = 0; i < m->n; i++)
-        if (memcmp(m->v[i].ino, x.ino, sizeof(x.ino)) == 0 &&
-            m->v[i].elsewhere == elsewhere && strcmp(m->v[i].path, x.path) == 0) {
-            free(x.path);
-            return;
-        }
+    /* The parts of a file come one after the other. */
+    const struct mapped_file *last = m->n ? &m->v[m->n - 1] : NULL;
+    if (last && memcmp(last->ino, x.ino, sizeof(x.ino)) == 0 &&
+        last->elsewhere == elsewhere && strcmp(last->path, x.path) == 0) {
+        free(x.path);
+        return;
+    }
     if (m->n == m->cap)
         m->v = xrealloc(m->v, m->cap = m->cap ? 2 * m->cap : 16, sizeof(*m->v));
     m->v[m->n++] = x;
@@ -86,15 +87,20 @@ static bool read_maps(struct mapped *m, pid_t pid, const char *name, uint64_t he
     return good;
 }
 
-static void look(struct mapped *m, const struct store *s, pid_t pid, uint64_t here)
+static void look(struct mapped *m, const struct store *s, const struct procfs_stat *p,
+                 uint64_t here)
 {
     char name[40];
+    pid_t pid = p->pid;
     buf_fill(name, sizeof(name), "/proc/%d/maps", (int)pid);
     enum maps maps = ask_maps(name);
-    if (maps == MAPS_NO_MEMORY)
+    /* Threads that outlive the first have memory, which is not shown there. */
+    bool dead = maps == MAPS_NO_MEMORY, outlived = dead && p->threads > 1;
+    if (dead && !outlived)
         return;
-    bool good = maps == MAPS_NOTHING || pid == getpid() || read_maps(m, pid, name, here);
-    if (!good) {
+    bool good = !outlived && (maps == MAPS_NOTHING || pid == getpid() ||
+                              read_maps(m, pid, name, here));
+    if (!good && !outlived) {
         store_leave(s); /* a user may look at its own */
         good = read_maps(m, pid, name, here);
         store_enter(s);
@@ -128,7 +134,7 @@ void mapped_find(struct mapped *m, const struct store *s)
                 stat("/proc/self/ns/mnt", &here) < 0;
     m->all = xcalloc(all.n + 1, sizeof(*m->all));
     for (size_t i = 0; i < all.n && !m->failed; i++)
-        look(m, s, all.v[i].pid, here.st_ino);
+        look(m, s, &all.v[i], here.st_ino);
     store_leave(s);
     sort_inos(m);
     procfs_release(&all);
