@@ -54,7 +54,7 @@ static const struct param_list takes_run = {
         {.name = "cwd",
          .type = PARAM_STRING,
          .about = "The directory of a command that is_static"}),
-    .example = "{\"command\":\"make -j8\",\"until\":\"input\"}"};
+    .example = "{\"command\":\"make -j8\",\"blocking\":true}"};
 
 static const struct param_list takes_read = {
     .about = "Reads a file, a picture or a document",
