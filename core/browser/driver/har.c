@@ -41,7 +41,9 @@ struct har_entry {
     double began, answered, ended; /* seconds, of the browser's clock; 0: not yet */
     double send, wait;             /* milliseconds; < 0: not known */
     enum { HAR_OPEN, HAR_WANTS, HAR_ASKED, HAR_DONE } body;
-    int call; /* with HAR_ASKED */
+    int call;               /* with HAR_ASKED */
+    char frame[BROWSER_ID]; /* whose document it is; "": it is none */
+    bool of_page;           /* the page was asked for the body, not the network */
 };
 
 struct browser_har {
@@ -306,6 +308,8 @@ static void on_request(struct browser *b, struct target *t, const struct json *p
     x->j = json_object();
     x->began = at;
     memcpy(x->session, t->session, sizeof(x->session));
+    if (str_eq(json_str(p, "type", ""), STR("Document")))
+        buf_fill(x->frame, sizeof(x->frame), "%.*s", STR_ARG(json_str(p, "frameId", "")));
     clock_iso((int64_t)(wall * 1000), began);
     json_put_z(x->j, "pageref", page_of(b, t, wall));
     json_put_z(x->j, "startedDateTime", began);
@@ -364,7 +368,8 @@ static void take_body(struct browser_har *har, struct har_entry *x, struct json 
 {
     struct json *content = json_get(json_get(x->j, "response"), "content");
     struct json *result = json_get(take, "result"),
-                *body = result ? json_take(result, "body") : NULL;
+                *body = result ? json_take(result, x->of_page ? "content" : "body")
+                               : NULL;
     struct str text = json_str_value(body, "");
     bool base64 = json_bool(result, "base64Encoded", false);
     size_t pad = text.n >= 2 ? (text.p[text.n - 1] == '=') + (text.p[text.n - 2] == '=')
@@ -393,6 +398,21 @@ static void ask_body(struct browser *b, struct har_entry *x)
     b->har->wants--;
 }
 
+/*
+ * A first document that comes while its tab goes to another process: Chromium may neither
+ * tell its end nor give its body, but the page has it.
+ */
+static void ask_page(struct browser *b, struct har_entry *x)
+{
+    struct json *p = json_object();
+    json_put_z(p, "frameId", x->frame);
+    json_put_str(p, "url", json_str(json_get(x->j, "request"), "url", ""));
+    x->call = cdp_send(&b->cdp, str_of(x->session), "Page.getResourceContent", p);
+    x->body = x->call > 0 ? HAR_ASKED : HAR_DONE;
+    x->of_page = true;
+    b->har->asked += x->call > 0;
+}
+
 void browser_har_turn(struct browser *b)
 {
     struct browser_har *har = b->har;
@@ -405,8 +425,15 @@ void browser_har_turn(struct browser *b)
         if (x->body == HAR_WANTS && har->asked < ASKED_MAX)
             ask_body(b, x);
         if (x->body == HAR_ASKED && cdp_answered(&b->cdp, x->call)) {
+            struct json *take = cdp_wait(&b->cdp, x->call, clock_ms(), &e);
             har->asked--;
-            take_body(har, x, cdp_wait(&b->cdp, x->call, clock_ms(), &e));
+            if (x->frame[0] && !x->of_page &&
+                !json_has(json_get(take, "result"), "body")) {
+                json_free(take);
+                ask_page(b, x);
+            } else {
+                take_body(har, x, take);
+            }
         }
     }
 }
@@ -507,6 +534,11 @@ int browser_har_end(struct browser *b, struct buf *out)
     struct list *pos, *tmp;
     if (!b->har)
         return 0;
+    list_each (pos, tmp, &b->har->entries) {
+        struct har_entry *x = list_entry(pos, struct har_entry, node);
+        if (x->body == HAR_OPEN && x->j && x->frame[0] && x->answered > 0)
+            ask_page(b, x);
+    }
     browser_har_turn(b);
     while (b->har->asked + b->har->wants > 0 && cdp_turn(&b->cdp, end) > 0)
         browser_har_turn(b);
