@@ -57,7 +57,7 @@ struct cdp {
     void (*on_turn)(void *owner);
     bool turning; /* on_turn runs */
     void *owner;
-    cdp_text_fn *on_text; /* NULL: nobody else uses the connection */
+    cdp_text_fn *on_text; /* NULL: only we use the connection */
     void *text_owner;
     bool cutting; /* the message is too long; its last bytes are kept in the end of in */
     bool ended;

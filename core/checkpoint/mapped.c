@@ -26,7 +26,7 @@ struct map_query {
 };
 _Static_assert(sizeof(struct map_query) == 104, "PROCMAP_QUERY has this in its number");
 
-/* What the kernel says that a process maps for writing, shared with a file. */
+/* Whether a process maps files for writing, shared with the file, by the kernel. */
 enum maps { MAPS_NOT_KNOWN, MAPS_NOTHING, MAPS_NO_MEMORY };
 static enum maps ask_maps(const char *name)
 {

@@ -4,10 +4,11 @@
  * into the store (scan.h), so that what goes is kept, and only what differs from that is
  * touched: an entry that is not any more what was read is left alone and named.
  *
- * A file is made whole, without a name where the file system can, and linked to its place
- * in one step; if another is there, or there are no files without a name, it is moved
- * over that from a folder of its own in the root. Every step goes from an open folder to
- * a name in it and follows no link. Killed anywhere, the same call does the rest.
+ * A new file is written whole before it has a name, and then linked to its place in one
+ * step. Where a file is already there, and where the file system has no files without a
+ * name, it first gets a name in a folder of our own in the root, and is renamed from there.
+ * Every step goes from an open folder to a name in it and follows no link. After a kill
+ * anywhere, the same call does the rest.
  */
 #ifndef OD_CHECKPOINT_RESTORE_H
 #define OD_CHECKPOINT_RESTORE_H

@@ -211,7 +211,7 @@ static void greet(struct devtools_client *c)
     devtools_put(c, STR("+"), STR(""));
 }
 
-/* The answer to a call of ours, or one whose session has ended. */
+/* We made the call, or its session has ended. */
 static void on_own(struct host *h, int64_t id, struct str text)
 {
     struct str error = jsontext_get(text, STR("error"));
@@ -309,7 +309,7 @@ static void on_theirs(struct host *h, struct devtools_session *s, struct str ses
         struct str rest = str_sub(text, 6, 24);
         bool number = str_to_u64(str_cut(&rest, ','), &id) == 0;
         if (number && id >= CDP_ID_FROM)
-            return; /* to a call of ours */
+            return; /* we made the call */
         if (c->state == DEVTOOLS_ASKED) {
             on_page(c, text);
             return;
