@@ -6,9 +6,9 @@
  *
  * A new file is written whole before it has a name, and then linked to its place in one
  * step. Where a file is already there, and where the file system has no files without a
- * name, it first gets a name in a folder of our own in the root, and is renamed from there.
- * Every step goes from an open folder to a name in it and follows no link. After a kill
- * anywhere, the same call does the rest.
+ * name, it first gets a name in a folder of our own in the root, and is renamed from
+ * there. Every step goes from an open folder to a name in it and follows no link. After a
+ * kill anywhere, the same call does the rest.
  */
 #ifndef OD_CHECKPOINT_RESTORE_H
 #define OD_CHECKPOINT_RESTORE_H
