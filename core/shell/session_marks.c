@@ -112,17 +112,19 @@ static void human_over(struct session *s)
 /* Mark A: the prompt came or went; the terminal is set before the shell continues. */
 static void on_switch_mark(struct session *s, uint64_t end_of_mark)
 {
-    session_switched(s);
+    session_switch_answered(s);
     session_restore_tty(s);
     session_echo_from(s, end_of_mark);
     if (s->state == SESSION_HUMAN) /* it was our own line that was read */
         session_to(s, SESSION_IDLE);
     struct buf ack = BUF_INIT(64);
     if (!session_held(s))
-        shell_line(&ack, &s->sh, LINE_ACK, s->cmd.seq);
+        shell_line(&ack, &s->sh, session_prompts(s) ? LINE_ACK_SHOWN : LINE_ACK,
+                   s->cmd.seq);
     session_store(s, buf_str(&ack)); /* so that it is typed once */
     buf_release(&ack);
-    session_tell_keys(s); /* what a person types comes after the ack */
+    if (!session_switching(s))
+        session_tell_keys(s); /* what a person types comes after the ack */
     if (s->state == SESSION_IDLE) {
         human_over(s);
         if (s->state == SESSION_IDLE && !session_switching(s))

@@ -265,7 +265,8 @@ struct session_tty {
         PROMPT_ON,
         PROMPT_GOING   /* the same with LINE_DETACH */
     } prompt;
-    unsigned switches; /* how often the line was typed */
+    unsigned switches; /* how often the line was typed again */
+    bool answered;     /* a mark A came, and a line typed again may still be read */
     uint64_t switch_at; /* offset of the output when it was typed */
     struct timer timer;
     uint64_t echo_at;        /* where the terminal shows what we typed; 0: nowhere */
@@ -387,6 +388,8 @@ bool session_prompts(const struct session *s);
 bool session_switching(const struct session *s);
 /* Mark A has come. The line that answers it must be typed before session_tell_keys. */
 void session_switched(struct session *s);
+/* A mark A came: the switch is over, unless a line typed again may still be read. */
+void session_switch_answered(struct session *s);
 /* People's keys reach the shell again (NOTE_KEYS). */
 void session_tell_keys(struct session *s);
 void session_no_prompt(struct session *s);

@@ -124,7 +124,7 @@ static void on_switch_timer(struct timer *t)
     struct session *s = container_of(t, struct session, tty.timer);
     if (s->state != SESSION_IDLE || !session_switching(s))
         return;
-    if (++s->tty.switches > SWITCHES_MAX) {
+    if (s->tty.answered || ++s->tty.switches > SWITCHES_MAX) {
         session_switched(s);
         session_tell_keys(s);
         session_next(s);
@@ -132,12 +132,14 @@ static void on_switch_timer(struct timer *t)
     }
     hold_write(&s->proc, STR("\003"), STR(""), STR(""));
     say_switch(s);
-    timer_begin(s->en->loop, t, SWITCH_MS, on_switch_timer);
+    session_switch_again(s);
 }
 
+/* Twice as long each time: a shell that is only slow is not interrupted for ever. */
 void session_switch_again(struct session *s)
 {
-    timer_begin(s->en->loop, &s->tty.timer, SWITCH_MS, on_switch_timer);
+    timer_begin(s->en->loop, &s->tty.timer, SWITCH_MS << s->tty.switches,
+                on_switch_timer);
 }
 
 bool session_prompts(const struct session *s)
@@ -155,6 +157,16 @@ void session_switched(struct session *s)
     timer_stop(&s->tty.timer);
     s->tty.prompt = session_prompts(s) ? PROMPT_ON : PROMPT_OFF;
     s->tty.switches = 0;
+    s->tty.answered = false;
+}
+
+void session_switch_answered(struct session *s)
+{
+    /* The shell would drop what a person types before a line that was typed again. */
+    if (s->tty.switches > 0 && !s->tty.answered)
+        s->tty.answered = true;
+    else
+        session_switched(s);
 }
 
 void session_tell_keys(struct session *s)

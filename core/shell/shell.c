@@ -282,6 +282,9 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
         /* Run as a command, after an interrupt, it is harmless and makes no P. */
         return buf_addf(out, " __od%u_f=%s;: %s %llu%s\n", g, said, sh->nonce,
                         (unsigned long long)seq, what == LINE_ACK ? "" : " ?");
+    case LINE_ACK_SHOWN:
+        return buf_addf(out, " __od%u_f=;: %s %llu\n", g, sh->nonce,
+                        (unsigned long long)seq);
     case LINE_NEXT:
         return buf_addf(out, " __od%u_f=%s;: %s +\n", g, said, sh->nonce);
     case LINE_HOLD:

@@ -98,6 +98,8 @@ enum shell_line {
     LINE_RUN_NULL,  /* from /dev/null */
     LINE_ACK,       /* acknowledge the end of seq */
     LINE_ACK_ASK,   /* the same, and print a P when unread input was dropped */
+    LINE_ACK_SHOWN, /* the same for the mark A of a prompt: run as a command there, after
+                       an interrupt, it ends with a P, as any command of a person */
     LINE_NEXT,      /* to a shell that is held: a line of ours follows */
     LINE_HOLD,      /* to a shell at its prompt: be held until LINE_NEXT */
     LINE_INSTALL,   /* source the code file `p`, whatever is half typed */

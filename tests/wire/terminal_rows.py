@@ -272,6 +272,25 @@ def _(s):
         ann.close()
 
 
+@row("a shell slow to show its prompt is idle at last, when asked for it again just then, too")
+def _(s):
+    for pause in ("0.02", "0.03"):
+        name = f"slow{pause}"
+        s.run(name, f"set -T; trap 'sleep {pause}' DEBUG")  # each command of our own, too
+        ann = s.view(name, name="ann", drive=True)
+        drives(ann, "ann")
+        time.sleep(0.03)  # the shell has the first request
+        os.kill(s.process.pid, signal.SIGSTOP)
+        time.sleep(0.5)  # its answer comes, and the worker asks again
+        os.kill(s.process.pid, signal.SIGCONT)
+        ann.type("trap - DEBUG; echo $((6*7))\r")
+        ann.shows("42\r\n")
+        wait_for(lambda name=name: s.sessions()[name]["state"] == "idle", "it is idle")
+        ann.send({"drive": False})
+        ann.says(lambda m: m.get("driver", 1) is None, "nobody drives")
+        ann.close()
+
+
 @row("the size belongs to the session, and a driver's reaches everybody before its bytes")
 def _(s):
     ann = s.view("size", name="ann", drive=True, view={"rows": 20, "cols": 70})

@@ -205,8 +205,8 @@ TEST(the_trace_of_our_end_is_cut_where_its_line_begins)
 }
 
 /* Those that are typed while people are attached. */
-static const enum shell_line echoed[] = {LINE_ACK, LINE_ACK_ASK, LINE_ATTACH,
-                                         LINE_DETACH};
+static const enum shell_line echoed[] = {LINE_ACK, LINE_ACK_ASK, LINE_ACK_SHOWN,
+                                         LINE_ATTACH, LINE_DETACH};
 
 /* Output begins on a line of its own after the prompt has gone, so its line's end stays.
  */
