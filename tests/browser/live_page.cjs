@@ -317,6 +317,47 @@ row('what od browse does has its address and its actions', async ({ server }) =>
   await context.close();
 });
 
+row('it begins where the last action was, and follows the agent until a panel is chosen', async () => {
+  const server = await serve();
+  const run = (command, session) => server.act('run', { command, until: 'end' }, { session });
+  const at = name => page.waitForSelector(`.terminal-bar [role=tab][aria-selected=true]:text-is("${name}")`,
+    { state: 'attached' });
+  const panel = name => page.waitForSelector(`#tab-${name}[aria-selected=true]`);
+  // Longer than the page takes to move.
+  const settled = () => page.evaluate(() => new Promise(done => setTimeout(done, 700)));
+  await run('echo first', 'agent');
+  const { context, page } = await open(server);
+  await at('agent');
+  same(await page.locator('.terminal-bar [role=tab]:text-is("main")').count(), 0);
+  await run('echo second', 'other');
+  await at('other');
+  await server.act('write', { path: path.join(server.root, 'followed.txt'), content: 'followed' });
+  await panel('files');
+  await run('echo third', 'other');
+  await panel('terminal');
+  await page.click('#tab-ports');
+  await page.waitForSelector('#follow[aria-pressed=false]');
+  await run('echo fourth', 'agent');
+  await shown(page, 'echo fourth');
+  await settled();
+  await panel('ports');
+  await page.click('#follow');
+  await panel('terminal');
+  await at('agent');
+  await page.focus('#filter-kind');
+  await run('echo fifth', 'other');
+  await shown(page, 'echo fifth');
+  await settled();
+  await at('agent');
+  await page.evaluate(() => document.activeElement.blur());
+  await run('echo sixth', 'other');
+  await at('other');
+  await page.reload();
+  await panel('ports'); // the one that was chosen
+  await context.close();
+  server.child.kill();
+});
+
 row('output grows while the command runs', async ({ server }) => {
   const { context, page } = await open(server);
   const done = server.act('run', { command: 'echo grows-one; read -r a; echo $a-two', until: 'end' },
@@ -388,7 +429,9 @@ row('Stop cancels what runs', async ({ server }) => {
   const { context, page } = await open(server);
   const done = server.act('run', { command: 'sleep 600', until: 'end' }, { session: 'stopped' });
   await page.waitForSelector('#state[data-state=busy]');
+  same(await page.getAttribute('#stop', 'title'), 'Stops run sleep 600 in stopped');
   await page.click('#stop');
+  await page.waitForSelector('#toast:has-text("Stopped run sleep 600 in stopped")');
   const end = await done;
   holds(end.exit_code !== 0, end);
   await page.waitForSelector('#stop', { state: 'hidden' });
@@ -421,6 +464,11 @@ row('the timeline keeps the newest 5,000, filters, and has a row for a gap', asy
   await page.selectOption('#filter-session', 'other');
   await until(() => page.locator('#rows li:visible').count().then(n => n === 1), 'one session');
   await page.selectOption('#filter-session', '');
+  await page.fill('#filter-text', 'FIRST-of');
+  await until(() => page.locator('#rows li:visible').count().then(n => n === 1), 'what is found');
+  await page.fill('#filter-text', '');
+  const at = await page.locator('#rows li:has-text("first-of-all") time').getAttribute('datetime');
+  holds(Math.abs(Date.now() - new Date(at)) < 600000, at);
   await page.evaluate(async () => {
     const { page: token } = await (await fetch('session')).json();
     const socket = new WebSocket(new URL('../events', location).href.replace('http', 'ws'), 'od.events.v1');

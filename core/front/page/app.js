@@ -42,6 +42,7 @@
 //                     a terminal, for the header; 'waiting' shows the form for an answer,
 //                     'unseen' ends an earlier state; first: its link has just been opened
 //   open(name, what)  shows the panel NAME, and calls its go(what)
+//   choose(fn)        does what a person has chosen: "Follow" ends
 //   theme()           'dark' or 'light', the current one; events('theme', fn) reports changes
 
 const KEPT = {
@@ -157,7 +158,7 @@ page.announce = text => {
 
 // ---- tabs
 
-function selectTab(name) {
+function selectTab(name, chosen) {
     const before = page.panels.get(page.current);
     if (page.current === name || !page.panels.has(name))
         return;
@@ -171,12 +172,19 @@ function selectTab(name) {
     document.body.dataset.tab = name;
     before?.hide();
     page.panels.get(name).show();
+    if (!chosen)
+        return;
     try {
         localStorage.setItem(KEPT.tab, name);
     } catch {
         // The browser keeps nothing for us.
     }
 }
+
+page.choose = fn => {
+    page.tell('chosen', {});
+    fn();
+};
 
 page.open = (name, what) => {
     selectTab(name);
@@ -194,7 +202,8 @@ function emptyPanel(text, line) {
 function addTab(name, title, panel) {
     const id = 'pane-' + name, tab = el('button', {
         type: 'button', role: 'tab', id: 'tab-' + name, 'aria-controls': id,
-        'aria-selected': 'false', tabindex: -1, onclick: () => selectTab(name),
+        'aria-selected': 'false', tabindex: -1,
+        onclick: () => page.choose(() => selectTab(name, true)),
     }, title);
     const pane = el('div', {
         role: 'tabpanel', id, class: 'pane', 'aria-labelledby': 'tab-' + name, hidden: true,
@@ -333,6 +342,7 @@ async function start() {
     makeHeader(page);
     makeControl(page);
     makeTimeline(page);
+    makeFollow(page);
     makeTabs();
     openStream(page);
 }

@@ -18,7 +18,7 @@ function makeControl(page) {
     function show(n) {
         const { what, reason } = n.args, { session } = n;
         const where = what + (session === 'main' ? '' : ' of ' + session);
-        const take = () => page.open(what, { session, drive: true });
+        const take = () => page.choose(() => page.open(what, { session, drive: true }));
         const decline = () => page.act('cancel', { id: n.id })
             .catch(e => page.say('Decline: ' + e.message));
         n.root.replaceChildren(

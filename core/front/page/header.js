@@ -8,8 +8,13 @@ const HEADER_QUIET = new Set(['input', 'key', 'eof', 'signal', 'resize', 'cancel
     'kernels', 'complete', 'inspect', 'attach', 'watch',
     'request_control', 'checkpoints', 'changes']);
 
+// What an action does, in a few words: "run make -j8 in main".
+function headerWhat(e) {
+    return e.action + ' ' + timelineSummary(e).text.slice(0, 60) + ' in ' + (e.session ?? 'main');
+}
+
 function makeHeader(page) {
-    // Running actions, id → {kind, session, began}; waiting programs, session → {program, …}.
+    // Running actions, id → {session, what}; waiting programs, session → {program, …}.
     const running = new Map(), waiting = new Map();
     const form = byId('answer'), field = byId('answer-text');
     let asked = null;
@@ -36,6 +41,7 @@ function makeHeader(page) {
                 page.announce(text);
         }
         byId('stop').hidden = n === 0 || page.may !== 'drive';
+        byId('stop').title = n === 0 ? '' : 'Stops ' + [...running.values()].pop().what;
         if (!w)
             asked = null;
         showAnswer(w);
@@ -73,7 +79,7 @@ function makeHeader(page) {
 
     page.events('*', e => {
         if (e.action && !HEADER_QUIET.has(e.action))
-            running.set(e.id, { kind: e.action, session: e.session ?? 'main' });
+            running.set(e.id, { session: e.session ?? 'main', what: headerWhat(e) });
         if (e.observation === 'cell_input') {
             waiting.set('cell ' + e.extras.id, {
                 session: e.session, program: 'a cell', prompt: e.content, hidden: e.extras.password,
@@ -103,10 +109,10 @@ function makeHeader(page) {
     });
 
     byId('stop').addEventListener('click', async () => {
-        const id = [...running.keys()].pop();
+        const [id, { what }] = [...running].pop();
         try {
             await page.act('cancel', { id });
-            page.say('Stopped.');
+            page.say('Stopped ' + what);
         } catch (e) {
             page.say('Stop: ' + e.message);
         }

@@ -39,7 +39,7 @@ function screenPanel(page) {
     const status = el('p', { class: 'terminal-status', id: 'screen-status' });
     const drive = el('button', { type: 'button', id: 'screen-drive', onclick: onDrive });
     const session = el('select', { id: 'screen-session', 'aria-label': 'Session',
-        onchange: () => page.setSession(session.value) });
+        onchange: () => page.choose(() => page.setSession(session.value)) });
     const address = el('input', { id: 'screen-address', 'aria-label': 'Address',
         autocomplete: 'off', spellcheck: 'false', autocapitalize: 'off', enterkeyhint: 'go' });
     const steer = [button('←', 'Back', { back: 1 }), button('→', 'Forward', { back: -1 }),

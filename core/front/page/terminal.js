@@ -208,7 +208,7 @@ function terminalPanel(page) {
         const tab = el('button', {
             type: 'button', role: 'tab', tabindex: -1, 'aria-selected': 'false',
             id: 'terminal-tab-' + tabs++, 'aria-controls': 'terminal-screen',
-            onclick: () => page.setSession(name),
+            onclick: () => page.choose(() => page.setSession(name)),
         }, name);
         sessions.set(name, tab);
         list.append(tab);
@@ -588,11 +588,11 @@ function terminalPanel(page) {
         const name = 'shell-' + n;
         learn(name);
         await startSession(name);
-        page.setSession(name);
+        page.choose(() => page.setSession(name));
     }
 
     function takeSessions(list) {
-        const there = new Set(['main', at, ...list.map(s => s.session)]);
+        const there = new Set([at, ...list.map(s => s.session)]);
         for (const name of there)
             learn(name);
         for (const [name, tab] of sessions) {

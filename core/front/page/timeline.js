@@ -68,13 +68,16 @@ function timelineTime(e) {
 
 function makeTimeline(page) {
     const list = byId('rows'), rows = new Map(), order = [];
-    const filter = { kind: '', session: '', error: false };
+    const filter = { kind: '', session: '', error: false, text: '' };
     const known = { kind: new Set(), session: new Set() };
-    let follow = true;
+    // Does the list scroll to what is new, and do the panels go there?
+    let follow = true, moves = true;
 
     function isShown(row) {
         return (!filter.kind || row.kind === filter.kind) &&
-            (!filter.session || row.session === filter.session) && (!filter.error || row.bad);
+            (!filter.session || row.session === filter.session) && (!filter.error || row.bad) &&
+            (!filter.text || row.head.textContent.toLowerCase().includes(filter.text) ||
+                (row.end?.content ?? row.output).toLowerCase().includes(filter.text));
     }
 
     function learn(which, value) {
@@ -87,7 +90,8 @@ function makeTimeline(page) {
     function showDetails(row) {
         const { action, end } = row;
         const { command, code, ...more } = action?.args ?? {};
-        const args = [command, code, Object.keys(more).length > 0 && JSON.stringify(more, null, 1)]
+        const args = [command, code, ...Object.entries(more).map(([name, value]) =>
+            name + ': ' + (typeof value === 'string' ? value : JSON.stringify(value)))]
             .filter(Boolean).join('\n');
         const text = plainText(end?.content ?? row.output ?? '');
         row.body.replaceChildren(
@@ -107,6 +111,10 @@ function makeTimeline(page) {
         if (!open)
             return;
         showDetails(row);
+        page.choose(() => showPlace(row));
+    }
+
+    function showPlace(row) {
         const output = row.end?.output ?? row.action?.output;
         if (row.kind === 'run' || row.kind === 'input' || row.kind === 'key')
             page.moveTo('terminal', { session: row.session, from: output?.from, id: row.id });
@@ -126,7 +134,9 @@ function makeTimeline(page) {
         }
     }
 
-    function addRow(id, kind, session, icon, text) {
+    // e: the event that the row begins with.
+    function addRow(e, kind, session, icon, text) {
+        const { id } = e, began = new Date(timelineTime(e));
         const row = { id, kind, session, output: '', bad: false };
         row.status = el('span', { class: 'status' });
         row.time = el('span', { class: 'time' });
@@ -134,7 +144,9 @@ function makeTimeline(page) {
         row.head = el('button', {
             type: 'button', class: 'head', 'aria-expanded': 'false', 'aria-controls': 'row-' + id,
             onclick: () => toggle(row),
-        }, el('span', { class: 'icon', 'aria-hidden': 'true' }, icon),
+        }, isNaN(began) ? null : el('time', { class: 'clock', datetime: began.toISOString(),
+            title: began.toLocaleString() }, began.toTimeString().slice(0, 5)),
+        el('span', { class: 'icon', 'aria-hidden': 'true' }, icon),
         el('span', { class: 'kind' }, kind), el('span', { class: 'text' }, text),
         session && session !== 'main' ? el('span', { class: 'session' }, session) : null,
         row.time, row.status);
@@ -159,7 +171,7 @@ function makeTimeline(page) {
 
     function onAction(e) {
         const { icon, text } = timelineSummary(e);
-        const row = addRow(e.id, e.action, e.session, icon, text);
+        const row = addRow(e, e.action, e.session, icon, text);
         row.action = e;
         setStatus(row, 'running', false, 'running');
     }
@@ -198,18 +210,18 @@ function makeTimeline(page) {
 
     function onOther(e) {
         if (e.observation === 'gap') {
-            const row = addRow(e.id, 'gap', '', '…', 'events ' + e.extras.from + ' to ' +
+            const row = addRow(e, 'gap', '', '…', 'events ' + e.extras.from + ' to ' +
                 e.extras.to + ' are no longer kept');
             row.end = e;
             setStatus(row, e.extras.reason, false, 'gap');
         } else if (e.observation === 'cell_output') {
             addOutput(rows.get(e.extras.id), e.content);
         } else if (e.observation !== 'cell_input') {
-            const row = addRow(e.id, e.observation, e.session, '·',
+            const row = addRow(e, e.observation, e.session, '·',
                 firstLine(e.content || timelineText(e), 200));
             row.end = e;
             setStatus(row, e.extras?.kind ?? '', e.extras?.kind === 'failed', 'done');
-            if (e.observation === 'refused' && e.extras.rule && page.may === 'drive')
+            if (e.observation === 'refused' && e.extras.rule && !e.extras.learned && page.may === 'drive')
                 row.root.append(allowButton(e));
         }
     }
@@ -256,7 +268,7 @@ function makeTimeline(page) {
 
     function setFollow(on) {
         follow = on;
-        byId('follow').setAttribute('aria-pressed', on);
+        byId('follow').setAttribute('aria-pressed', on && moves);
         if (on) {
             byId('newer').hidden = true;
             list.scrollTop = list.scrollHeight;
@@ -269,7 +281,12 @@ function makeTimeline(page) {
         settle();
     }
 
-    // Moves the panel that a row is about to its place, if "Follow" is on.
+    page.events('follow', ({ on }) => {
+        moves = on;
+        setFollow(on || follow);
+    });
+
+    // Moves the panel that a row is about to its place.
     page.moveTo = (name, what) => {
         if (document.body.dataset.tab !== 'timeline')
             page.open(name, what);
@@ -281,11 +298,19 @@ function makeTimeline(page) {
             refilter();
         });
     }
+    byId('filter-text').addEventListener('input', e => {
+        filter.text = e.target.value.trim().toLowerCase();
+        refilter();
+    });
     byId('filter-error').addEventListener('change', e => {
         filter.error = e.target.checked;
         refilter();
     });
-    byId('follow').addEventListener('click', () => setFollow(!follow));
+    byId('follow').addEventListener('click', () => {
+        const on = !(follow && moves);
+        setFollow(on);
+        page.follow(on);
+    });
     byId('newer').addEventListener('click', () => setFollow(true));
     list.addEventListener('scroll', () => {
         const end = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
