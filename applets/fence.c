@@ -221,7 +221,38 @@ static int allow(const struct fence_words *w)
     return 0;
 }
 
-/* Prints the lines that a server has learned, as a file has them. */
+/* Does a line of this kind stand in the rules, or was one learned? */
+static bool has_line(const struct json *fence, const char *kind)
+{
+    const struct json *x = json_first(json_get(fence, "rules"));
+    while (x && (!str_eq(json_str(x, "do", ""), str_of(kind)) ||
+                 json_bool(x, "nothing", false)))
+        x = json_next(x);
+    if (x)
+        return true;
+    x = json_first(json_get(fence, "learned"));
+    while (x && !str_starts(json_str_value(x, ""), str_of(kind)))
+        x = json_next(x);
+    return x;
+}
+
+/* Prints them as a file has them, with a line for each kind that nothing was asked of. */
+static void print_learned(const struct json *fence)
+{
+    const struct json *learned = json_get(fence, "learned");
+    if (json_count(learned) == 0)
+        printf("# nothing was asked for so far\n");
+    for (const struct json *x = json_first(learned); x; x = json_next(x))
+        printf("%s\n", json_str_value(x, "").p);
+    if (!has_line(fence, "reach"))
+        printf("reach nothing\n");
+    if (!has_line(fence, "listen"))
+        printf("listen nothing\n");
+    if (!has_line(fence, "write") && !has_line(fence, "read") && !has_line(fence, "hide"))
+        printf("read /\n");
+}
+
+/* Prints the lines that a server has learned. */
 static int learn(const struct fence_words *w)
 {
     struct client client;
@@ -246,11 +277,8 @@ static int learn(const struct fence_words *w)
     json_print(&text, o);
     if (w->json)
         printf("%s\n", buf_z(&text));
-    else if (json_count(learned) == 0)
-        printf(
-            "# nothing was asked of the network so far\nreach nothing\nlisten nothing\n");
-    for (const struct json *x = json_first(learned); x && !w->json; x = json_next(x))
-        printf("%s\n", json_str_value(x, "").p);
+    else
+        print_learned(fence);
     buf_release(&text);
     json_free(o);
     json_free(r);

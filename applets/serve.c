@@ -627,20 +627,22 @@ static const char *hand_down(int fd, char space[16])
     return space;
 }
 
-/* Writes what the supervisor of the network needs (reach/supervisor.h), into o too. */
-static int make_reach(struct serve *s, const struct json *fence, struct json *o,
-                      struct err *e)
+/*
+ * Writes what the supervisor of the network needs (reach/supervisor.h), into o too.
+ * state: the state directory, or "".
+ */
+static int make_reach(struct serve *s, const struct json *fence, const char *state,
+                      struct json *o, struct err *e)
 {
     struct buf text = BUF_INIT(LIMIT_SPAWN_MAX);
     struct json *own = json_array();
     struct addr at;
-    if (s->o.command) {
+    if (s->o.command && json_has(o, "secrets")) {
         json_free(own);
-        return err_set(
-            e, ERR_UNSUPPORTED,
-            "cannot enforce reach, listen and secret for %s, which runs beside "
-            "the server: start it with od exec, or without these rules",
-            s->o.command[0]);
+        return err_set(e, ERR_UNSUPPORTED,
+                       "cannot enforce secret for %s, which has the server's own "
+                       "variables: start it with od exec, or without these rules",
+                       s->o.command[0]);
     }
     json_put(o, "rules", json_copy(json_get(fence, "rules")));
     for (int i = 0; i < s->nlisteners; i++) {
@@ -649,6 +651,12 @@ static int make_reach(struct serve *s, const struct json *fence, struct json *o,
     }
     json_put(o, "own", own);
     json_put_bool(o, "learn", json_bool(fence, "learn", false));
+    if (json_bool(fence, "learn", false) && !fence_limits_files(fence)) {
+        struct json *files = json_object();
+        json_put_str(files, "home", json_str(fence, "home", ""));
+        json_put_z(files, "state", state);
+        json_put(o, "files", files);
+    }
     json_print(&text, o);
     s->reach = as_file(buf_str(&text));
     if (text.p)
@@ -694,7 +702,7 @@ static int make_fence(struct serve *s, struct err *e)
     int rc = make_secrets(fence, state, config, e);
     rc = rc < 0 ? rc : fence_make(fence, &own, &s->fence, e);
     if (rc == 0 && json_bool(fence, "net", false))
-        rc = make_reach(s, fence, config, e);
+        rc = make_reach(s, fence, state, config, e);
     json_free(config);
     if (rc < 0)
         return -1;

@@ -35,6 +35,8 @@ static void put_sentence(const struct json *o, struct buf *out)
         buf_addz(out, "the name ");
     else if (str_eq(what, STR("listen")))
         buf_addz(out, "to listen on ");
+    else if (str_eq(what, STR("write")))
+        buf_addz(out, "to write in ");
     buf_addf(out, "%.*s: %.*s; allowed: %.*s", STR_ARG(json_str(o, "to", "")),
              STR_ARG(json_str(o, "why", "")), STR_ARG(json_str(o, "allowed", "")));
     if (json_has(o, "rule") && !json_bool(o, "learned", false))
@@ -82,18 +84,38 @@ static void log_it(struct engine *en, const struct json *o, struct str sentence,
     buf_release(&b);
 }
 
+/* The path of a line of write, without its quotes; empty: it is another one. */
+static struct str path_of(struct str rule)
+{
+    if (!str_starts(rule, STR("write ")))
+        return STR("");
+    rule = str_sub(rule, 6, rule.n);
+    return str_starts(rule, STR("\"")) ? str_sub(rule, 1, rule.n - 1) : rule;
+}
+
+/* Does the line allow what the other one does? */
+static bool covers(struct str rule, struct str other)
+{
+    struct str a = path_of(rule), b = path_of(other);
+    return str_eq(rule, other) ||
+           (a.n > 0 && str_starts(b, a) && (b.n == a.n || b.p[a.n] == '/'));
+}
+
 /* Writes a line down that would have allowed what was done. */
 static void learn(struct engine *en, struct str rule)
 {
-    struct json *list = json_get(en->fence, "learned"), *x;
+    struct json *list = json_get(en->fence, "learned"), *x, *next;
     struct buf state = BUF_INIT(LEARNED_MAX * 400);
     if (!en->fence || rule.n == 0)
         return;
     if (!list)
         json_put(en->fence, "learned", list = json_array());
-    for (x = json_first(list); x; x = json_next(x)) {
-        if (str_eq(json_str_value(x, ""), rule))
+    for (x = json_first(list); x; x = next) {
+        next = json_next(x);
+        if (covers(json_str_value(x, ""), rule))
             return;
+        if (covers(rule, json_str_value(x, "")))
+            json_drop(list, x);
     }
     if (json_count(list) >= LEARNED_MAX)
         return;

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/xalloc.h"
 #include "fence/rules.h"
+#include "os/file.h"
 #include "os/landlock.h"
 #include "reach/supervisor.h"
 
@@ -94,16 +95,9 @@ static const char *place_of(const struct json *rule, char space[64])
     return space;
 }
 
-/* Is path the folder `in`, or below it? */
-static bool is_in(const char *path, const char *in)
-{
-    size_t n = strcmp(in, "/") == 0 ? 0 : strlen(in);
-    return strncmp(path, in, n) == 0 && (path[n] == '/' || path[n] == 0);
-}
-
 static bool is_below(const char *path, const char *in)
 {
-    return is_in(path, in) && strcmp(path, in) != 0;
+    return file_is_in(path, in) && strcmp(path, in) != 0;
 }
 
 /*
@@ -239,7 +233,7 @@ static int hide(struct fence_maker *m, const struct json *rule)
     bool there;
     char space[64], *path = resolve(json_str(rule, "path", "/").p, &there);
     m->hidden[m->hidden_n++] = (struct fence_path){path, rule};
-    if (strcmp(path, "/") == 0 || is_in(path, "/proc"))
+    if (strcmp(path, "/") == 0 || file_is_in(path, "/proc"))
         return err_set(m->e, ERR_INVALID,
                        "%s: %.200s cannot be hidden: no program would run without it, or "
                        "it changes all the time",
@@ -274,7 +268,7 @@ static int allow(struct fence_maker *m, const struct json *rule)
     else if (is_hidden(m, path))
         rc = err_set(m->e, ERR_INVALID, "%s: %.200s is hidden by another line",
                      place_of(rule, space), path);
-    else if (m->own->state_dir[0] && is_in(path, m->own->state_dir))
+    else if (m->own->state_dir[0] && file_is_in(path, m->own->state_dir))
         rc = err_set(m->e, ERR_INVALID,
                      "%s: %.200s is the server's own state, which no program may use",
                      place_of(rule, space), path);
@@ -423,8 +417,7 @@ static const struct json *rule_of(const struct json *fence, const char *what)
     return r;
 }
 
-/* Without any rule for files, they are not limited. */
-static bool limits_files(const struct json *fence)
+bool fence_limits_files(const struct json *fence)
 {
     return !fence_limits_net(fence) || rule_of(fence, "write") ||
            rule_of(fence, "read") || rule_of(fence, "hide");
@@ -480,7 +473,7 @@ int fence_make(struct json *fence, const struct fence_own *own, struct fence_mad
     json_put_int(fence, "abi", abi < 0 ? 0 : abi);
     json_put(fence, "lacks", fence_lacks(abi));
     json_put(fence, "notes", m->notes);
-    bool files = limits_files(fence), net = fence_limits_net(fence);
+    bool files = fence_limits_files(fence), net = fence_limits_net(fence);
     m->handled = files ? landlock_rights(abi) : 0;
     rc = files ? check_kernel(fence, abi, why, e) : 0;
     if (rc == 0 && net)

@@ -62,8 +62,10 @@ int fence_make(struct json *fence, const struct fence_own *own, struct fence_mad
  */
 struct json *fence_lacks(int abi);
 
-/* Is there a rule for the network: a reach or a listen line? */
+/* Is there a rule for the network: a reach, a listen or a secret line? */
 bool fence_limits_net(const struct json *fence);
+/* Is there one for files, or no rule at all? Else files are not limited. */
+bool fence_limits_files(const struct json *fence);
 
 /* The home of the sandbox's user, for ~: of user, else of the process. "": unknown. */
 void fence_home(const char *user, char *out, size_t size);
@@ -76,8 +78,8 @@ bool fence_is_inside(pid_t pid, pid_t keeper, pid_t worker);
 
 /*
  * Makes the section of the options: {"rules": as fence_parse makes them, "lax": bool,
- * "learn": true, if it is to learn; "file": its path, if there is a file}. Without a
- * fence the section is NULL. Later it has "added", rules that were added
+ * "learn": true and "home", if it is to learn; "file": its path, if there is a file}.
+ * Without a fence the section is NULL. Later it has "added", rules that were added
  * (action/fence.c), and "learned", lines that it learned (action/refused.c).
  */
 extern const struct option_table fence_options;

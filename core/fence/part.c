@@ -60,8 +60,9 @@ static const struct option_row rows[] = {
     {.name = "fence-learn",
      .type = OPTION_SWITCH,
      .env = "OD_FENCE_LEARN",
-     .about = "refuse nothing of the network that a line could allow, and write down the "
-              "lines: od fence learn prints them. Lines for files hold as always"},
+     .about = "refuse nothing that a line could allow, and write down the lines: od "
+              "fence learn prints them. With a line for files such lines hold as always, "
+              "and none are learned"},
     {.name = "fence-lax",
      .type = OPTION_SWITCH,
      .env = "OD_FENCE_LAX",
@@ -129,8 +130,10 @@ static int prepare(const struct options *given, struct json **own, struct err *e
         json_put_z(section, "file", file);
     json_put(section, "rules", rules);
     json_put_bool(section, "lax", lax);
-    if (learn)
+    if (learn) {
         json_put_bool(section, "learn", true);
+        json_put_z(section, "home", home);
+    }
     if (rc == 0 && (file || json_count(json_get(section, "rules")) > 0))
         *own = section;
     else

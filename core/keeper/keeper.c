@@ -69,7 +69,7 @@ static bool anybody_left(struct keeper *k)
     struct list *it, *tmp;
     int n = tree_count(&(struct tree_of){.root = getpid()}),
         ours = is_alive(k->worker_pid);
-    if (k->command.pid > 0)
+    if (k->command.pid > 0 || k->command_by)
         return true;
     list_each (it, tmp, &k->minders)
         ours += is_alive(list_entry(it, struct minder, node)->pid);
@@ -90,15 +90,17 @@ static bool anybody_left(struct keeper *k)
 static void signal_all(struct keeper *k, int sig)
 {
     struct list *it, *tmp;
+    /* The command gets TERM, as without od: HUP means something else to many programs. */
+    bool spare = sig == SIGHUP && k->command.pid > 0;
     list_each (it, tmp, &k->minders) {
         struct minder *mi = list_entry(it, struct minder, node);
+        if (spare && k->conf->reach >= 0 && mi->uid == getuid())
+            continue; /* the command is below it; its shells get the signal from us */
         struct minder_request q = {
             .verb = MINDER_SIGNAL_TREE, .pid = mi->pid, .sig = sig};
         struct keep_msg m = {.h = {.type = KEEP_M_REQUEST}, .body = str_n(&q, sizeof(q))};
         keep_send(mi->w.fd, &m);
     }
-    /* The command gets TERM, as without od: HUP means something else to many programs. */
-    bool spare = sig == SIGHUP && k->command.pid > 0;
     struct tree_result r = {0};
     if (!spare)
         tree_signal(&(struct tree_of){.root = getpid()}, sig, false, &r);

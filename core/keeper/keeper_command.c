@@ -2,11 +2,13 @@
 /*
  * The image's own program: a child of the keeper like any other, but with the
  * server's stdin, stdout, stderr and terminal, and with its signals. It is
- * started once. When it ends the server ends, with its status.
+ * started once. When it ends the server ends, with its status. If a fence limits the
+ * network it is the child of a minder, where the supervisor runs.
  */
 #include "keeper/keeper_own.h"
 
 #include "base/log.h"
+#include "keeper/minder.h"
 #include "os/null.h"
 #include "os/spawn.h"
 
@@ -63,6 +65,37 @@ static void let_go_of_stdio(void)
     close(null);
 }
 
+/* Has a minder start it. */
+static int start_below(struct keeper *k)
+{
+    const struct keeper_command *c = k->conf->command;
+    struct minder *mi = minder_for(k, getuid(), getgid());
+    struct buf body = BUF_INIT(KEEP_FAR_MAX);
+    struct keep_msg m = {
+        .h = {.type = KEEP_M_SPAWN, .id = COMMAND_ID, .flags = KEEP_FRONT},
+        .fds = {0, 1, 2},
+        .nfds = 3};
+    int rc = -1;
+    errno = mi ? E2BIG : errno;
+    if (mi && minder_spawn_body(&body, c->argv[0], c->cwd, c->argv, c->envp) == 0) {
+        m.body = buf_str(&body);
+        rc = keep_send(mi->w.fd, &m);
+    }
+    int why = errno;
+    k->command_by = rc == 0 ? mi : NULL;
+    buf_release(&body);
+    errno = why;
+    return rc;
+}
+
+void command_spawned(struct keeper *k, pid_t pid, int step, int errnum)
+{
+    k->command_by = NULL;
+    k->command.pid = pid;
+    if (pid == 0)
+        failed(k, step, errnum);
+}
+
 void command_start(struct keeper *k)
 {
     const struct keeper_command *c = k->conf->command;
@@ -80,12 +113,15 @@ void command_start(struct keeper *k)
     signal(SIGTTOU, SIG_IGN); /* a log line from the background */
     if (tcgetpgrp(0) == getpgrp())
         m->tty = fcntl(0, F_DUPFD_CLOEXEC, 3);
-    if (spawn_start(&s, &m->pid, &m->report.fd) < 0) {
+    bool below = k->conf->reach >= 0;
+    if (below ? start_below(k) < 0 : spawn_start(&s, &m->pid, &m->report.fd) < 0) {
         failed(k, SPAWN_FORK, errno);
         return;
     }
-    fcntl(m->report.fd, F_SETFL, O_NONBLOCK);
-    watch_set(k, &m->report, EPOLLIN);
+    if (!below) {
+        fcntl(m->report.fd, F_SETFL, O_NONBLOCK);
+        watch_set(k, &m->report, EPOLLIN);
+    }
     let_go_of_stdio();
 }
 

@@ -57,7 +57,9 @@ struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
     pid_t pid = fork();
     if (pid == 0) {
         spawn_reset_signals();
-        setsid();
+        /* Below it the command gets our terminal, which is that of our session. */
+        if (!k->conf->command)
+            setsid();
         /* Without its fence, a minder must not run. */
         int fence = k->conf->fence < 0 ? -1 : fcntl(k->conf->fence, F_DUPFD, 4);
         int reach = k->conf->reach < 0 ? -1 : fcntl(k->conf->reach, F_DUPFD, 4);
@@ -105,6 +107,8 @@ static void minder_lost(struct keeper *k, struct minder *mi)
         if (p->uid == mi->uid && !(p->p.flags & (KEEP_P_STARTED | KEEP_P_FAILED)))
             proc_failed(k, p, ESRCH, SPAWN_FORK);
     }
+    if (k->command_by == mi)
+        command_spawned(k, 0, SPAWN_FORK, ESRCH);
     list_del(&mi->node);
     watch_close(k, &mi->w);
     free(mi);
@@ -125,6 +129,10 @@ void minder_message(struct keeper *k, struct minder *mi)
         worker_refused(k, m.body);
     else if (m.h.type == KEEP_M_ANSWER)
         worker_answer(k, m.h.id, m.body, 0);
+    else if (m.h.id == COMMAND_ID && m.h.type == KEEP_M_SPAWNED)
+        command_spawned(k, (pid_t)m.h.a, (int)m.h.flags, (int)m.h.b);
+    else if (m.h.id == COMMAND_ID && m.h.type == KEEP_M_EXIT)
+        command_reaped(k, (pid_t)m.h.a, (int)m.h.b);
     else if (p && m.h.type == KEEP_M_SPAWNED && m.h.a == 0)
         proc_failed(k, p, (int)m.h.b, (int)m.h.flags);
     else if (p && m.h.type == KEEP_M_SPAWNED) {

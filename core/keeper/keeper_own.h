@@ -128,6 +128,7 @@ struct keeper {
     bool leaving; /* the worker has asked for the end, and exits by itself */
     struct upgrade upgrade;
     struct keeper_child command;
+    struct minder *command_by; /* was asked to start it, and has not said; or NULL */
     int status; /* our own, at the end */
     struct list procs, dirty, helds, minders;
     struct list rich;   /* streams with output to drop, longest silent first */
@@ -216,10 +217,13 @@ void upgrade_deadline(struct keeper *k);
 bool upgrade_tell(struct keeper *k);
 
 /* keeper_command.c */
+#define COMMAND_ID UINT64_MAX /* what its minder calls it; no program of the worker is */
 void command_init(struct keeper *k);
 void command_start(struct keeper *k);
 /* Its start is settled. */
 void command_reported(struct keeper *k);
+/* Its minder says that it runs, or (pid 0) at which step it failed. */
+void command_spawned(struct keeper *k, pid_t pid, int step, int errnum);
 /* A child ended. True: it was the command. */
 bool command_reaped(struct keeper *k, pid_t pid, int status);
 /* Passes a signal on. False: there is no command. */

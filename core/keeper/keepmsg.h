@@ -96,8 +96,9 @@ enum keep_flags {
     KEEP_AWAITED = 64, /* KEEP_SPAWN, KEEP_WRITE: as a KEEP_FLOW with the offset of its
                           output's end, unless an earlier one is in force */
     KEEP_WHOLE = 128,  /* KEEP_SPAWN: its spool is never shortened for the budget */
-    KEEP_FAR = 256     /* set by keep_send: key, value and body are in a memfd, which is
+    KEEP_FAR = 256,    /* set by keep_send: key, value and body are in a memfd, which is
                           the last descriptor */
+    KEEP_FRONT = 512   /* KEEP_M_SPAWN: in_front of os/spawn.h */
 };
 
 struct keep_head {

@@ -153,7 +153,12 @@ int minder_spawn_parse(struct str body, struct minder_program *out)
 /* In the child: its calls are decided by us, who get the listener by the report. */
 static int submit(int report)
 {
-    int listener = notify_install();
+    int listener = notify_install(false);
+    return listener < 0 ? -1 : notify_pass(report, "L", 1, listener);
+}
+static int submit_files(int report)
+{
+    int listener = notify_install(true);
     return listener < 0 ? -1 : notify_pass(report, "L", 1, listener);
 }
 
@@ -171,9 +176,12 @@ static void do_spawn(struct minder_self *mi, struct keep_msg *m)
                       .envp = p.envp,
                       .cwd = whole && *p.cwd ? p.cwd : NULL,
                       .tty = (m->h.flags & KEEP_PTY) != 0,
-                      .subreaper = true,
+                      .subreaper = !(m->h.flags & KEEP_FRONT),
+                      .in_front = (m->h.flags & KEEP_FRONT) != 0,
                       .fence = mi->fence >= 0 ? &mi->fence : NULL,
-                      .before = mi->supervisor ? submit : NULL};
+                      .before = !mi->supervisor ? NULL
+                                : supervisor_learns_files(mi->supervisor) ? submit_files
+                                                                          : submit};
     for (int i = 0; i < 3; i++)
         s.fds[i] = m->fds[need == 1 ? 0 : i];
     pid_t pid;

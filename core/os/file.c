@@ -196,6 +196,12 @@ int file_write_all(int fd, struct str bytes)
     return 0;
 }
 
+bool file_is_in(const char *path, const char *folder)
+{
+    size_t n = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == 0);
+}
+
 bool file_entry_is_folder(int fd, const struct dirent *e)
 {
     struct stat st;

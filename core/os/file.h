@@ -51,6 +51,8 @@ int file_reserve(int fd, off_t at, size_t n);
 int file_fail(struct err *e, int errnum, const char *verb, const char *path);
 /* Returns 0 for a regular file, else -1 and sets *e, which names the kind of file. */
 int file_check_kind(mode_t mode, const char *verb, const char *path, struct err *e);
+/* Is an absolute path that of the folder, or below it? Both without links and "..". */
+bool file_is_in(const char *path, const char *folder);
 /* Whether the entry e of the folder fd is a folder, or a link to one. */
 struct dirent;
 bool file_entry_is_folder(int fd, const struct dirent *e);

@@ -8,6 +8,8 @@
  *             supervisor; all other families are refused
  *   connect, bind, listen   the supervisor decides
  *   data      goes on, except below: TCP Fast Open, which connects; and the stand-ins
+ *   writes    (only while files are learned) the supervisor writes down what is made,
+ *             changed or removed
  *   setsockopt   upper layers of TCP are refused: one of them (SMC) connects by itself;
  *             and source routes: packets to an allowed address would go to another first
  */
@@ -65,6 +67,8 @@ enum { AT_NR = 0, AT_ARCH = 4 };
 enum { NEW_USERFAULTFD = 0xaa00 }; /* USERFAULTFD_IOC_NEW, of /dev/userfaultfd */
 enum { FAST_OPEN = 0x20000000, TCP_ULP_OPTION = 31, OTHER_ABI = 0x40000000 };
 
+enum { WRITES = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
+
 #define OP(code, k, jt, jf) \
     { \
         code, jt, jf, k \
@@ -85,7 +89,40 @@ enum { FAST_OPEN = 0x20000000, TCP_ULP_OPTION = 31, OTHER_ABI = 0x40000000 };
         OP(IF_GE, NOTIFY_FROM + NOTIFY_COUNT, 2, 0), OP(IF_GE, NOTIFY_FROM, 0, 1), \
         RET(NOTIFY), RET(GO_ON)
 
-static const struct filter_op ops[] = {
+/* Every call of this number. */
+#define TELL(nr) CALL(nr, 1), RET(NOTIFY)
+/* The same if it opens to write; with the number of the argument that has O_ flags. */
+#define TELL_OPEN(nr, flags) \
+    CALL(nr, 4), OP(LOAD, ARG(flags), 0, 0), OP(IF_SET, WRITES, 0, 1), RET(NOTIFY), \
+        RET(GO_ON)
+
+static const struct filter_op writes[] = {
+    TELL_OPEN(SYS_openat, 2),
+    TELL(437), /* openat2: the same number everywhere; its flags are in memory */
+#ifdef SYS_open
+    TELL_OPEN(SYS_open, 1),
+    TELL(SYS_creat),
+    TELL(SYS_mkdir),
+    TELL(SYS_mknod),
+    TELL(SYS_unlink),
+    TELL(SYS_rmdir),
+    TELL(SYS_symlink),
+    TELL(SYS_link),
+    TELL(SYS_rename),
+#endif
+#ifdef SYS_renameat
+    TELL(SYS_renameat),
+#endif
+    TELL(SYS_renameat2),
+    TELL(SYS_mkdirat),
+    TELL(SYS_mknodat),
+    TELL(SYS_unlinkat),
+    TELL(SYS_symlinkat),
+    TELL(SYS_linkat),
+    TELL(SYS_truncate),
+};
+
+static const struct filter_op first[] = {
     OP(LOAD, AT_ARCH, 0, 0),
     OP(IF_EQ, OUR_ARCH, 1, 0),
     RET(FAIL(ENOSYS)),
@@ -94,6 +131,9 @@ static const struct filter_op ops[] = {
     OP(IF_GE, OTHER_ABI, 0, 1), /* x32 */
     RET(FAIL(ENOSYS)),
 #endif
+};
+
+static const struct filter_op ops[] = {
     /* The most frequent ones first. */
     STAND_IN(SYS_read),
     STAND_IN(SYS_write),
@@ -215,9 +255,16 @@ static int drop_capabilities(void)
     return (int)syscall(SYS_capset, &head, sets);
 }
 
-int notify_install(void)
+int notify_install(bool files)
 {
-    struct filter_program p = {sizeof(ops) / sizeof(ops[0]), ops};
+    struct filter_op all[(sizeof(first) + sizeof(writes) + sizeof(ops)) / sizeof(*ops)];
+    struct filter_program p = {0, all};
+    size_t parts[] = {sizeof(first), files ? sizeof(writes) : 0, sizeof(ops)};
+    const struct filter_op *from[] = {first, writes, ops};
+    for (int i = 0; i < 3; i++) {
+        memcpy(all + p.n, from[i], parts[i]);
+        p.n = (uint16_t)(p.n + parts[i] / sizeof(all[0]));
+    }
     if (!OUR_ARCH) {
         errno = ENOSYS;
         return -1;
@@ -270,7 +317,7 @@ static void probe(int socket)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         _exit(errno);
-    int listener = notify_install();
+    int listener = notify_install(false);
     if (listener < 0)
         _exit(errno);
     if (notify_pass(socket, "L", 1, listener) < 0)

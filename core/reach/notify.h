@@ -43,12 +43,13 @@ struct notify_call {
  */
 int notify_possible(void);
 /*
- * Puts the filter on the calling process, and takes away the capabilities that would
- * pass it. The process must have given up privileges to gain (PR_SET_NO_NEW_PRIVS). Only
- * system calls: may be called between fork and exec. Returns the listener, close-on-exec,
- * or -1 with errno.
+ * Puts the filter on the calling process (files: the supervisor also gets the calls that
+ * make, change or remove files, see reach/learn.c), and takes away the capabilities that
+ * would pass it. The process must have given up privileges to gain
+ * (PR_SET_NO_NEW_PRIVS). Only system calls: may be called between fork and exec. Returns
+ * the listener, close-on-exec, or -1 with errno.
  */
-int notify_install(void);
+int notify_install(bool files);
 /*
  * Does the filter refuse a program this option of its sockets, by ENOPROTOOPT? At the
  * numbers of stand-ins the supervisor does.

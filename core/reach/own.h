@@ -92,6 +92,7 @@ struct supervisor {
     int64_t second;           /* of the rate of refusals */
     unsigned in_second, more; /* said in it; not said */
     bool learns;              /* what a rule would allow is said, and done */
+    struct learner *learner;  /* of files; owned; NULL: they are not learned */
     reach_refused_fn *refused;
     void *arg;
     char space[DATAGRAM_MAX + 64];
@@ -127,6 +128,8 @@ bool where_same(const struct where *a, const struct where *b);
  */
 bool judge(struct supervisor *s, const struct notify_call *c, const char *what,
            const struct where *seen, struct where *real);
+/* Says what the line "write PATH" would allow, and that it was done. */
+void say_written(struct supervisor *s, pid_t pid, const char *path);
 /* Says a refusal. to, why: texts; host with port 0: of no address. */
 void refuse(struct supervisor *s, pid_t pid, const char *what, const char *host,
             unsigned port, const char *why);
@@ -168,6 +171,17 @@ int open_front(struct supervisor *s, struct where *to);
 void open_expect(struct supervisor *s, int fd, const struct reach_opened *what);
 void open_front_ready(struct supervisor *s);
 void open_proxy_ready(struct supervisor *s);
+
+/* ---- learn.c ---- */
+
+/* files: as supervisor_open has it. NULL: there is none. */
+struct learner *learner_new(const struct json *files);
+/*
+ * A call that makes, changes or removes a file: says which line would allow it, and lets
+ * the kernel do it. Returns false if it is another call.
+ */
+bool learn_call(struct supervisor *s, struct reach_listener *l,
+                const struct notify_call *c);
 
 /* ---- datagram.c ---- */
 

@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,15 +191,11 @@ static void print_place(const char *host, unsigned port, char out[PLACE_MAX])
 }
 
 /* rule: what would allow it; NULL: nothing would. */
-static void say(struct supervisor *s, pid_t pid, const char *what, const char *host,
-                unsigned port, const char *why, const char *rule)
+static void tell(struct supervisor *s, pid_t pid, const char *what, const char *to,
+                 const char *why, const char *rule)
 {
     struct procfs_stat st;
-    char to[PLACE_MAX];
-    if (is_quiet(s, what, host, port, pid))
-        return;
     struct json *o = json_object(), *above = json_array();
-    print_place(host, port, to);
     json_put_z(o, "what", what);
     json_put_z(o, "to", to);
     json_put_z(o, "why", why);
@@ -226,6 +223,24 @@ static void say(struct supervisor *s, pid_t pid, const char *what, const char *h
     buf_release(&allowed);
     s->refused(s->arg, o);
     json_free(o);
+}
+
+static void say(struct supervisor *s, pid_t pid, const char *what, const char *host,
+                unsigned port, const char *why, const char *rule)
+{
+    char to[PLACE_MAX];
+    print_place(host, port, to);
+    if (!is_quiet(s, what, host, port, pid))
+        tell(s, pid, what, to, why, rule);
+}
+
+void say_written(struct supervisor *s, pid_t pid, const char *path)
+{
+    struct buf rule = BUF_INIT(PATH_MAX + 16);
+    bool quote = strpbrk(path, " #\"") != NULL;
+    buf_addf(&rule, "write %s%s%s", quote ? "\"" : "", path, quote ? "\"" : "");
+    tell(s, pid, "write", path, "no rule allows it", buf_z(&rule));
+    buf_release(&rule);
 }
 
 void refuse(struct supervisor *s, pid_t pid, const char *what, const char *host,
@@ -437,7 +452,8 @@ static void do_call(struct supervisor *s, struct reach_listener *l,
         do_listen(s, l, c);
         break;
     default:
-        datagram_call(s, l, c);
+        if (!learn_call(s, l, c))
+            datagram_call(s, l, c);
         break;
     }
 }
@@ -547,6 +563,8 @@ void supervisor_extend(struct supervisor *s, const struct json *more)
     reach_extend(s->rules, more);
 }
 
+bool supervisor_learns_files(const struct supervisor *s) { return s->learner != NULL; }
+
 int supervisor_fd(const struct supervisor *s) { return s->epoll; }
 
 void supervisor_add(struct supervisor *s, int fd)
@@ -630,6 +648,7 @@ struct supervisor *supervisor_open(const struct json *rules, int file,
     s->sweep_at = SWEEP_FIRST;
     s->learns = json_bool(rules, "learn", false);
     names_learn(s->names, s->learns);
+    s->learner = learner_new(json_get(rules, "files"));
     open_init(s, file);
     s->refused = refused;
     s->arg = arg;

@@ -43,7 +43,8 @@ struct json *supervisor_read(int file);
 /*
  * rules: {"rules": as fence_parse makes them, "own": [ports of the server's own
  * listeners], "learn": bool: what a rule would allow is said, and done}, and if there are
- * secrets, more for the proxy (secret/proxy.c); borrowed.
+ * secrets, more for the proxy (secret/proxy.c). "files": {"home", "state": folders}, if
+ * it is to learn which files programs change: state is the server's own. Borrowed.
  * file: the same as JSON in a file; taken. The supervisor is owned by the caller, and
  * lives as long as its process. NULL with errno.
  */
@@ -55,6 +56,8 @@ struct supervisor *supervisor_open(const struct json *rules, int file,
  * or listen of all programs.
  */
 void supervisor_extend(struct supervisor *s, const struct json *more);
+/* Do programs need the filter that tells it of files (notify_install)? */
+bool supervisor_learns_files(const struct supervisor *s);
 /* Readable when there is work. */
 int supervisor_fd(const struct supervisor *s);
 /* Milliseconds until there is work anyway; -1: none. */
