@@ -365,6 +365,9 @@ struct json *fence_lacks(int abi)
          "files outside of write can be emptied by truncate(2), if the user may write "
          "them"},
         {5, false, "ioctl_dev", "Linux 6.10", "ioctl(2) on devices is not limited"},
+        {6, false, "scope", "Linux 6.12",
+         "programs can send signals to processes outside, also to the server's, and "
+         "connect to abstract unix sockets"},
     };
     struct json *list = json_array();
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {

@@ -94,7 +94,7 @@ static void signal_all(struct keeper *k, int sig)
     bool spare = sig == SIGHUP && k->command.pid > 0;
     list_each (it, tmp, &k->minders) {
         struct minder *mi = list_entry(it, struct minder, node);
-        if (spare && k->conf->reach >= 0 && mi->uid == getuid())
+        if (spare && k->conf->fence >= 0 && mi->uid == getuid())
             continue; /* the command is below it; its shells get the signal from us */
         struct minder_request q = {
             .verb = MINDER_SIGNAL_TREE, .pid = mi->pid, .sig = sig};

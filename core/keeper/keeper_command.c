@@ -2,8 +2,8 @@
 /*
  * The image's own program: a child of the keeper like any other, but with the
  * server's stdin, stdout, stderr and terminal, and with its signals. It is
- * started once. When it ends the server ends, with its status. If a fence limits the
- * network it is the child of a minder, where the supervisor runs.
+ * started once. When it ends the server ends, with its status. In a fence it is the child
+ * of a minder, as all programs are.
  */
 #include "keeper/keeper_own.h"
 
@@ -106,14 +106,13 @@ void command_start(struct keeper *k)
                       .cwd = *c->cwd ? c->cwd : NULL,
                       .fds = {0, 1, 2},
                       .in_front = true,
-                      .fence = k->conf->fence >= 0 ? &k->conf->fence : NULL,
                       .limited = true,
                       .nofile = k->nofile,
                       .oom = k->oom};
     signal(SIGTTOU, SIG_IGN); /* a log line from the background */
     if (tcgetpgrp(0) == getpgrp())
         m->tty = fcntl(0, F_DUPFD_CLOEXEC, 3);
-    bool below = k->conf->reach >= 0;
+    bool below = k->conf->fence >= 0;
     if (below ? start_below(k) < 0 : spawn_start(&s, &m->pid, &m->report.fd) < 0) {
         failed(k, SPAWN_FORK, errno);
         return;

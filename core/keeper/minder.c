@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "keeper/keepmsg.h"
+#include "os/landlock.h"
 #include "os/sig.h"
 #include "os/spawn.h"
 #include "reach/notify.h"
@@ -415,8 +416,10 @@ int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence, int reach
     prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
     list_init(&mi->children);
     mi->fence = fence;
-    if (fence >= 0)
+    if (fence >= 0) {
         fcntl(fence, F_SETFD, FD_CLOEXEC);
+        landlock_scope(); /* fence_lacks says where a kernel cannot */
+    }
     if (reach >= 0 && !(mi->supervisor = supervise(mi, reach))) {
         log_error("cannot read the rules of the network; no program is started");
         return 1;

@@ -25,10 +25,12 @@ enum {
     REFER_ABI = 2
 };
 
-/* struct landlock_ruleset_attr as of ABI 4; the kernel takes later members as 0. */
+/* struct landlock_ruleset_attr as of ABI 6; older kernels take members that they do not
+ * know if these are 0. */
 struct ruleset_attr {
-    uint64_t files, net;
+    uint64_t files, net, scoped;
 };
+enum { SCOPE_ABSTRACT_SOCKET = 1 << 0, SCOPE_SIGNAL = 1 << 1 };
 
 struct beneath_attr {
     uint64_t allowed;
@@ -54,9 +56,19 @@ uint32_t landlock_rights(int abi)
 
 int landlock_ruleset(uint32_t rights, uint32_t net)
 {
-    struct ruleset_attr a = {rights, net};
-    /* Before ABI 4 the kernel takes a longer one, too, if the rest is 0. */
+    struct ruleset_attr a = {rights, net, 0};
     return (int)syscall(SYS_landlock_create_ruleset, &a, sizeof(a), 0);
+}
+
+int landlock_scope(void)
+{
+    struct ruleset_attr a = {0, 0, SCOPE_ABSTRACT_SOCKET | SCOPE_SIGNAL};
+    int fd = (int)syscall(SYS_landlock_create_ruleset, &a, sizeof(a), 0);
+    int rc = fd < 0 ? -1 : landlock_restrict(fd), why = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = why;
+    return rc;
 }
 
 int landlock_add(int ruleset, int fd, uint32_t rights)

@@ -49,6 +49,12 @@ enum landlock_net { LANDLOCK_BIND_TCP = 1 << 0, LANDLOCK_CONNECT_TCP = 1 << 1 };
  */
 int landlock_ruleset(uint32_t rights, uint32_t net);
 /*
+ * From here on, this process and what it will start send signals only to each other, and
+ * connect to abstract unix sockets of each other only. Returns 0, or -1 with errno:
+ * EINVAL or E2BIG, the kernel cannot do that (before Linux 6.12, ABI 6).
+ */
+int landlock_scope(void);
+/*
  * Gives rights to what fd names (O_PATH is enough); of a file that is not a folder, those
  * that folders alone can have are left out. Returns 0, or -1 with errno.
  */
