@@ -71,8 +71,10 @@ static bool anybody_left(struct keeper *k)
         ours = is_alive(k->worker_pid);
     if (k->command.pid > 0 || k->command_by)
         return true;
-    list_each (it, tmp, &k->minders)
-        ours += is_alive(list_entry(it, struct minder, node)->pid);
+    list_each (it, tmp, &k->minders) {
+        struct minder *mi = list_entry(it, struct minder, node);
+        ours += is_alive(mi->pid) + is_alive(mi->below);
+    }
     if (n >= 0)
         return n > ours;
     list_each (it, tmp, &k->procs) {
@@ -96,8 +98,9 @@ static void signal_all(struct keeper *k, int sig)
         struct minder *mi = list_entry(it, struct minder, node);
         if (spare && k->conf->fence >= 0 && mi->uid == getuid())
             continue; /* the command is below it; its shells get the signal from us */
-        struct minder_request q = {
-            .verb = MINDER_SIGNAL_TREE, .pid = mi->pid, .sig = sig};
+        struct minder_request q = {.verb = MINDER_SIGNAL_TREE,
+                                   .pid = mi->below ? mi->below : mi->pid,
+                                   .sig = sig};
         struct keep_msg m = {.h = {.type = KEEP_M_REQUEST}, .body = str_n(&q, sizeof(q))};
         keep_send(mi->w.fd, &m);
     }

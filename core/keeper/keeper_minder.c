@@ -125,7 +125,9 @@ void minder_message(struct keeper *k, struct minder *mi)
     if (r < 0)
         return;
     struct keeper_proc *p = proc_by_id(k, m.h.id);
-    if (m.h.type == KEEP_M_REFUSED)
+    if (m.h.type == KEEP_M_BELOW)
+        mi->below = (pid_t)m.h.a;
+    else if (m.h.type == KEEP_M_REFUSED)
         worker_refused(k, m.body);
     else if (m.h.type == KEEP_M_ANSWER)
         worker_answer(k, m.h.id, m.body, 0);

@@ -114,6 +114,7 @@ struct minder {
     uid_t uid;
     gid_t gid;
     pid_t pid;
+    pid_t below; /* its own pid, if pid is its supervisor's; 0: not so, or not yet */
 };
 
 struct keeper {

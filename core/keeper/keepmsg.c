@@ -5,6 +5,7 @@
 #include "os/file.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -146,6 +147,16 @@ static void collect_fds(struct msghdr *msg, struct keep_msg *m, int *far)
             else
                 close(got);
         }
+    }
+}
+
+void keep_tell(int fd, const struct keep_msg *m)
+{
+    while (keep_send(fd, m) < 0) {
+        if (errno != EAGAIN)
+            return;
+        struct pollfd p = {.fd = fd, .events = POLLOUT};
+        poll(&p, 1, -1);
     }
 }
 

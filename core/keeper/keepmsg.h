@@ -70,7 +70,9 @@ enum keep_type {
                        and sends that to the worker, which deletes it */
     KEEP_RULES,  /* worker to keeper; its state, under KEEP_RULES_KEY, is the rules of the
                     network beside those of the start, JSON: all minders get it */
-    KEEP_M_RULES /* keeper to minder; body: that */
+    KEEP_M_RULES, /* keeper to minder, minder to supervisor; body: that */
+    KEEP_M_BELOW, /* minder to keeper; a: its pid, if its supervisor is above it */
+    KEEP_M_LISTENER /* minder to supervisor; fds[0]: of a program that starts */
 };
 
 #define KEEP_REFUSED_KEY "refused/"
@@ -162,6 +164,11 @@ struct keep_msg {
  * memfd: EMFILE, ENFILE, ENOMEM). Descriptors stay the caller's.
  */
 int keep_send(int fd, const struct keep_msg *m);
+/*
+ * The same, and blocks until there is room. If the peer is gone the message is dropped:
+ * the next read of the link says so.
+ */
+void keep_tell(int fd, const struct keep_msg *m);
 /*
  * Receives one message into space (KEEP_DATA + sizeof(struct keep_head)
  * bytes). 1; 0: the peer is gone; -1 with errno (EAGAIN; EBADMSG: not of this protocol

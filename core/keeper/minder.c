@@ -13,11 +13,11 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "keeper/keepmsg.h"
+#include "keeper/supervise.h"
 #include "os/landlock.h"
 #include "os/sig.h"
 #include "os/spawn.h"
 #include "reach/notify.h"
-#include "reach/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,8 @@ struct minder_self {
     struct list children;
     int signals;                   /* readable when SIGCHLD came */
     int fence;                     /* owned; the ruleset of what it starts; -1: none */
-    struct supervisor *supervisor; /* of its network; NULL: not limited */
+    int link;                      /* owned; to its supervisor; -1: there is none */
+    bool files;                    /* it is told of files, too */
     char space[sizeof(struct keep_head) + KEEP_DATA];
 };
 
@@ -71,20 +72,8 @@ int minder_spawn_body(struct buf *out, const char *program, const char *cwd,
     return 0;
 }
 
-/*
- * Sends to the keeper, and blocks until there is room, since an exit must not be
- * lost. If the keeper is gone, the message is dropped: the next read of the socket
- * ends the minder.
- */
-static void tell(const struct keep_msg *m)
-{
-    while (keep_send(KEEPER_FD, m) < 0) {
-        if (errno != EAGAIN)
-            return;
-        struct pollfd p = {.fd = KEEPER_FD, .events = POLLOUT};
-        poll(&p, 1, -1);
-    }
-}
+/* An exit must not be lost. */
+static void tell(const struct keep_msg *m) { keep_tell(KEEPER_FD, m); }
 
 static void tell_start(uint64_t id, pid_t pid, int errnum, int step)
 {
@@ -151,7 +140,8 @@ int minder_spawn_parse(struct str body, struct minder_program *out)
     return 0;
 }
 
-/* In the child: its calls are decided by us, who get the listener by the report. */
+/* In the child: its calls are decided by the supervisor; we get the listener by the
+ * report. */
 static int submit(int report)
 {
     int listener = notify_install(false);
@@ -180,9 +170,9 @@ static void do_spawn(struct minder_self *mi, struct keep_msg *m)
                       .subreaper = !(m->h.flags & KEEP_FRONT),
                       .in_front = (m->h.flags & KEEP_FRONT) != 0,
                       .fence = mi->fence >= 0 ? &mi->fence : NULL,
-                      .before = !mi->supervisor ? NULL
-                                : supervisor_learns_files(mi->supervisor) ? submit_files
-                                                                          : submit};
+                      .before = mi->link < 0 ? NULL
+                                : mi->files  ? submit_files
+                                             : submit};
     for (int i = 0; i < 3; i++)
         s.fds[i] = m->fds[need == 1 ? 0 : i];
     pid_t pid;
@@ -235,12 +225,15 @@ static void settle(struct minder_self *mi, struct child *c)
 {
     struct spawn_failure f;
     int listener = -1;
-    ssize_t n = mi->supervisor ? notify_take(c->report, &f, sizeof(f), &listener)
-                               : read(c->report, &f, sizeof(f));
+    ssize_t n = mi->link >= 0 ? notify_take(c->report, &f, sizeof(f), &listener)
+                              : read(c->report, &f, sizeof(f));
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (listener >= 0) {
-        supervisor_add(mi->supervisor, listener);
+        struct keep_msg m = {
+            .h = {.type = KEEP_M_LISTENER}, .fds = {listener}, .nfds = 1};
+        keep_tell(mi->link, &m);
+        close(listener);
         settle(mi, c);
         return;
     }
@@ -297,18 +290,6 @@ static void reap(struct minder_self *mi)
     }
 }
 
-/* What the rules allow beside those of the start. */
-static void take_rules(struct minder_self *mi, struct str text)
-{
-    struct err e = ERR_INIT;
-    struct json *rules = json_parse(text, &e);
-    if (rules)
-        supervisor_extend(mi->supervisor, rules);
-    else
-        log_warn("cannot read rules of the network: %s", e.text);
-    json_free(rules);
-}
-
 /* One message; false when the keeper is gone. */
 static bool serve_keeper(struct minder_self *mi)
 {
@@ -322,8 +303,8 @@ static bool serve_keeper(struct minder_self *mi)
         do_spawn(mi, &m);
     else if (m.h.type == KEEP_M_REQUEST)
         do_request(&m);
-    else if (m.h.type == KEEP_M_RULES && mi->supervisor)
-        take_rules(mi, m.body);
+    else if (m.h.type == KEEP_M_RULES && mi->link >= 0)
+        keep_tell(mi->link, &(struct keep_msg){.h.type = KEEP_M_RULES, .body = m.body});
     keep_release(&m);
     return true;
 }
@@ -383,33 +364,24 @@ static void end_all(struct minder_self *mi)
     }
 }
 
-static void tell_refused(void *arg, const struct json *what)
-{
-    (void)arg;
-    struct buf text = BUF_INIT(KEEP_REFUSED_MAX);
-    struct keep_msg m = {.h = {.type = KEEP_M_REFUSED}};
-    json_print(&text, what);
-    m.body = buf_str(&text);
-    if (m.body.n > 0)
-        tell(&m);
-    buf_release(&text);
-}
-
-/* Reads the rules of the network. NULL: without them no program may be started. */
-static struct supervisor *supervise(struct minder_self *mi, int fd)
-{
-    struct json *rules = supervisor_read(fd);
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-    struct supervisor *s = rules ? supervisor_open(rules, fd, tell_refused, mi) : NULL;
-    json_free(rules);
-    return s;
-}
-
 int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence, int reach)
 {
     static struct minder_self one; /* it ends with its process */
     struct minder_self *mi = &one;
     become(uid, gid, nofile, oom);
+    signal(SIGPIPE, SIG_IGN);
+    for (int s = SIGHUP; s <= SIGTERM; s++) {
+        if (s == SIGHUP || s == SIGINT || s == SIGQUIT || s == SIGTERM)
+            signal(s, SIG_IGN); /* the minder ends when the keeper does */
+    }
+    mi->link = reach < 0 ? -1 : supervise(KEEPER_FD, reach, &mi->files);
+    if (reach >= 0 && mi->link < 0) {
+        log_error("cannot read the rules of the network; no program is started");
+        return 1;
+    }
+    struct keep_msg below = {.h = {.type = KEEP_M_BELOW, .a = (uint64_t)getpid()}};
+    if (mi->link >= 0)
+        tell(&below);
     /* Processes that a shell leaves behind stay below us, and end with the keeper. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     /* Continues a stopped minder when the keeper ends, so that it notices. */
@@ -420,19 +392,10 @@ int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence, int reach
         fcntl(fence, F_SETFD, FD_CLOEXEC);
         landlock_scope(); /* fence_lacks says where a kernel cannot */
     }
-    if (reach >= 0 && !(mi->supervisor = supervise(mi, reach))) {
-        log_error("cannot read the rules of the network; no program is started");
-        return 1;
-    }
     int wanted[] = {SIGCHLD};
     mi->signals = sig_open(wanted, 1);
     if (mi->signals < 0)
         return 1;
-    signal(SIGPIPE, SIG_IGN);
-    for (int s = SIGHUP; s <= SIGTERM; s++) {
-        if (s == SIGHUP || s == SIGINT || s == SIGQUIT || s == SIGTERM)
-            signal(s, SIG_IGN); /* the minder ends when the keeper does */
-    }
 
     for (;;) {
         struct pollfd p[3 + STARTS_MAX];
@@ -450,11 +413,13 @@ int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence, int reach
         /* With many starts pending the next one waits in the socket. */
         bool full = n == 3 + STARTS_MAX;
         p[0] = (struct pollfd){.fd = full ? -1 : KEEPER_FD, .events = POLLIN};
-        p[2] = (struct pollfd){.fd = mi->supervisor ? supervisor_fd(mi->supervisor) : -1,
-                               .events = POLLIN};
-        if (poll(p, n, mi->supervisor ? supervisor_wait(mi->supervisor) : -1) < 0 &&
-            errno != EINTR)
+        p[2] = (struct pollfd){.fd = mi->link}; /* only that it is over */
+        if (poll(p, n, -1) < 0 && errno != EINTR)
             return 1;
+        if (p[2].revents) {
+            log_error("the supervisor of the network is gone");
+            return 1;
+        }
         for (nfds_t i = 3; i < n; i++) {
             if (p[i].revents)
                 settle(mi, who[i]);
@@ -464,8 +429,6 @@ int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence, int reach
                 ;
             reap(mi);
         }
-        if (mi->supervisor)
-            supervisor_turn(mi->supervisor);
         if (p[0].revents && !serve_keeper(mi)) {
             end_all(mi);
             return 0;

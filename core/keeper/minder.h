@@ -2,8 +2,9 @@
 /*
  * The minder: parent of every shell and process of one user.
  *
- * If a fence limits the network it runs the supervisor (reach/supervisor.h), which reads
- * the memory of programs, too.
+ * If a fence limits the network its parent is the supervisor (keeper/supervise.h), which
+ * reads the memory of programs, too. With a fence it is in the scope of that: its
+ * programs can send signals to it and to each other, and to nobody else.
  *
  * Two tasks need an ancestor of the right uid: looking into a process (is it
  * waiting for input?), which yama or missing capabilities refuse to others,

@@ -77,6 +77,7 @@ struct supervisor {
         void *name; /* NULL: free */
     } lookups[NAMES_ASKED_MAX];
     unsigned own[OWN_MAX], owns;
+    unsigned listeners;
     struct list socks;
     struct map by_inode;
     unsigned count, sweep_at; /* sockets; how many start a sweep */

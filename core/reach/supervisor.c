@@ -468,6 +468,7 @@ static void listener_close(struct supervisor *s, struct reach_listener *l)
     }
     close(l->fd);
     free(l);
+    s->listeners--;
 }
 
 static void listener_turn(struct supervisor *s, struct reach_listener *l, uint32_t events)
@@ -563,7 +564,7 @@ void supervisor_extend(struct supervisor *s, const struct json *more)
     reach_extend(s->rules, more);
 }
 
-bool supervisor_learns_files(const struct supervisor *s) { return s->learner != NULL; }
+unsigned supervisor_listeners(const struct supervisor *s) { return s->listeners; }
 
 int supervisor_fd(const struct supervisor *s) { return s->epoll; }
 
@@ -572,6 +573,7 @@ void supervisor_add(struct supervisor *s, int fd)
     struct reach_listener *l = xnew(struct reach_listener);
     l->ready.kind = READY_LISTENER;
     l->fd = fd;
+    s->listeners++;
     notify_prepare(fd);
     watch(s, fd, &l->ready, EPOLLIN, true);
 }

@@ -14,8 +14,9 @@
  * program gets an address of 198.18.0.0/15 or fd6f:6400::/32 that means one address of
  * one name, so a connect tells the name.
  *
- * It runs in the minder (keeper/minder.h), which is an ancestor of all programs: reading
- * their memory may need that. All work is non-blocking and bounded in each turn.
+ * It runs in the parent of a minder (keeper/supervise.h), which is an ancestor of all
+ * programs: reading their memory may need that. All work is non-blocking and bounded in
+ * each turn.
  */
 #ifndef OD_REACH_SUPERVISOR_H
 #define OD_REACH_SUPERVISOR_H
@@ -56,8 +57,8 @@ struct supervisor *supervisor_open(const struct json *rules, int file,
  * or listen of all programs.
  */
 void supervisor_extend(struct supervisor *s, const struct json *more);
-/* Do programs need the filter that tells it of files (notify_install)? */
-bool supervisor_learns_files(const struct supervisor *s);
+/* How many listeners it has: 0, no program is left that it decides for. */
+unsigned supervisor_listeners(const struct supervisor *s);
 /* Readable when there is work. */
 int supervisor_fd(const struct supervisor *s);
 /* Milliseconds until there is work anyway; -1: none. */

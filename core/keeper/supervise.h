@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process of the supervisor (reach/supervisor.h): the parent of a minder, and so an
+ * ancestor of all programs, which reading their memory may need, but outside of the scope
+ * of their fence: no program can send it a signal. It gets listeners and added rules from
+ * the minder, says refusals to the keeper, and continues a minder that was stopped. When
+ * the minder is gone it goes on for the programs that are left, and then ends.
+ */
+#ifndef OD_KEEPER_SUPERVISE_H
+#define OD_KEEPER_SUPERVISE_H
+
+#include <stdbool.h>
+
+/*
+ * Forks. The child returns as the minder: the end of a pair for keepmsg.h's
+ * KEEP_M_LISTENER and KEEP_M_RULES, which it owns and whose end means that no program may
+ * be started any more. The parent becomes the supervisor and never returns. keeper: the
+ * link to the keeper, of both; rules: the file of supervisor_open, taken. *files:
+ * programs need the filter for files (notify_install). -1: there is no supervisor.
+ */
+int supervise(int keeper, int rules, bool *files);
+
+#endif
