@@ -351,7 +351,7 @@ static void close_watched(struct supervisor *s, int fd)
 {
     if (fd < 0)
         return;
-    /* The program's copy would keep it in the set. */
+    /* Another process's copy would keep it in the set. */
     epoll_ctl(s->epoll, EPOLL_CTL_DEL, fd, NULL);
     close(fd);
 }
@@ -466,7 +466,7 @@ static void listener_close(struct supervisor *s, struct reach_listener *l)
         if (k->wait.at == l)
             wait_clear(s, k);
     }
-    close(l->fd);
+    close_watched(s, l->fd);
     free(l);
     s->listeners--;
 }
