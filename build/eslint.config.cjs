@@ -62,7 +62,7 @@ module.exports = [
                 'removeEventListener', 'ResizeObserver', 'CSSStyleSheet', 'sessionStorage', 'setInterval', 'clearInterval', 'structuredClone',
                 'cancelAnimationFrame', 'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams',
                 'visualViewport', 'WebSocket', 'innerHeight', 'innerWidth', 'KeyboardEvent',
-                'byId', 'changesPanel', 'durationText', 'el', 'emptyPanel', 'firstLine', 'makeControl', 'makeHeader', 'makeTimeline',
+                'byId', 'changesPanel', 'durationText', 'el', 'emptyPanel', 'firstLine', 'makeControl', 'makeFollow', 'makeHeader', 'makeTimeline',
                 'notebookPanel', 'openStream', 'plainText', 'portsPanel', 'screenPanel', 'terminalPanel',
             ]),
         },
