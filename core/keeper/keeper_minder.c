@@ -57,8 +57,8 @@ struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
     pid_t pid = fork();
     if (pid == 0) {
         spawn_reset_signals();
-        /* Below it the command gets our terminal, which is that of our session. */
-        if (!k->conf->command)
+        /* A command below it gets our terminal, which is that of our session. */
+        if (!k->conf->command || k->conf->fence < 0)
             setsid();
         /* Without its fence, a minder must not run. */
         int fence = k->conf->fence < 0 ? -1 : fcntl(k->conf->fence, F_DUPFD, 4);
