@@ -157,6 +157,17 @@ def try_bus(box):
             wait_for(lambda: sandboxes(server), "no hello on the bus", LIMIT)
 
 
+def try_store():
+    """Workers that begin at the same moment make one store between them."""
+    begin = ("import multiprocessing, runpy, sys; Store = runpy.run_path(sys.argv[1])['Store']\n"
+             "def make(path): Store(path)\n"
+             "with multiprocessing.Pool(8) as workers:\n"
+             "    for i in range(30): workers.map(make, [f'{sys.argv[2]}{i}'] * 8, chunksize=1)")
+    done = subprocess.run([sys.executable, "-c", begin, DISPATCHER, T / "store"], timeout=LIMIT,
+                          capture_output=True, text=True, check=False)
+    same((done.returncode, done.stderr[-300:]), (0, ""))
+
+
 def try_dispatcher(box, sandbox):
     with Redis() as server:
         sandbox.env["OD_BUS"] = box.env["BUS_REDIS"] = server.url()
@@ -189,6 +200,7 @@ def buses(path):
     if path.parent.name == "dispatcher":
         sandbox, = pods(text=(path.parent.parent / "statefulset.yaml").read_text())
         worker, = pods(text=text)
+        yield f"{path.stem} store", lambda name: try_store()
         yield f"{path.stem} dispatcher", lambda name: try_dispatcher(
             container(name, worker["containers"][0]),
             container(f"{name} sandbox", sandbox["containers"][0]))

@@ -10,6 +10,7 @@ sandbox, and a fence, a number that only rises: the store refuses a worker whose
 The store is an SQLite file; for a database, write class Store again. Needs python3-redis.
 """
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -25,8 +26,7 @@ import redis
 SILENT = 60  # seconds; a sandbox gives a sign of life each 10 s
 MINE = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call(%s) end"
 RENEW, RELEASE = MINE % "'pexpire',KEYS[1],ARGV[2]", MINE % "'del',KEYS[1]"
-TABLES = """PRAGMA journal_mode = WAL;
-CREATE TABLE IF NOT EXISTS sandboxes (sandbox PRIMARY KEY, fence INT, last INT);
+TABLES = """CREATE TABLE IF NOT EXISTS sandboxes (sandbox PRIMARY KEY, fence INT, last INT);
 CREATE TABLE IF NOT EXISTS events (sandbox, id INT, line, PRIMARY KEY (sandbox, id));
 CREATE TABLE IF NOT EXISTS actions (n INTEGER PRIMARY KEY, sandbox, client_id UNIQUE, message,
                                     done INT DEFAULT 0);"""
@@ -40,6 +40,9 @@ class Store:
     """Events, each once, in order; actions, and which of them are done; fences."""
     def __init__(self, path):
         self.db = sqlite3.connect(path, timeout=60, isolation_level=None)
+        # Who changes it waits for nobody: another worker does it just now.
+        with contextlib.suppress(sqlite3.OperationalError):
+            self.db.execute("PRAGMA journal_mode = WAL")
         self.db.executescript(TABLES)
 
     def put(self, sandbox, fence, lines=()):
