@@ -323,8 +323,10 @@ static int worker_main(int argc, char **argv)
     }
     int r = loop_run(l);
     /* No client comes any more; those in the queue see the end and report it. */
-    if (w->engine.stopping && w->socket[0])
+    if (w->engine.stopping && w->socket[0] && w->engine.socket[0])
         remove_name(w);
+    else if (w->engine.stopping && w->socket[0])
+        sockpath_remove_left(w->socket);
     return r < 0 ? 1 : 0;
 }
 

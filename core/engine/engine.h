@@ -33,7 +33,8 @@ struct engine {
     char state_dir[192];  /* "": memory only */
     char **env;           /* owned: the environment of children, NULL-terminated */
     char home[256];
-    char socket[1024];                 /* where the local front listens, "": nowhere */
+    char socket[1024];                 /* where the local front listens, "": nowhere, or
+                                          it accepts no more, and another may have it */
     char cache_dir[192];               /* --cache-dir; "": none */
     struct plugins *plugins;           /* owned; NULL: none */
     struct json *fence;                /* owned; fence/fence.h; NULL: none */

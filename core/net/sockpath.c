@@ -312,3 +312,16 @@ void sockpath_remove(const char *path)
     if (!sockpath_is_abstract(path))
         unlink(path);
 }
+
+void sockpath_remove_left(const char *path)
+{
+    struct sockpath s = {.place = 0};
+    struct err e = ERR_INIT;
+    if (sockpath_is_abstract(path) || !buf_fill(s.path, sizeof(s.path), "%s", path))
+        return;
+    int held = lock(path, &e);
+    if (held < 0)
+        return;
+    free_name(&s, &e);
+    close(held);
+}

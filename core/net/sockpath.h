@@ -99,5 +99,7 @@ int sockpath_listen(const char *where, char *out, size_t size, struct err *e);
 
 /* Removes the files of sockpath_listen, before its descriptor is closed. */
 void sockpath_remove(const char *path);
+/* Removes the name of a server that accepts no more, unless another one has taken it. */
+void sockpath_remove_left(const char *path);
 
 #endif

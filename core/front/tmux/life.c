@@ -111,9 +111,10 @@ void tmux_close(struct tmux *t, bool another)
     }
 }
 
-/* New clients are refused at once, and start another server; the name goes with ours. */
-static void leave_socket(const char *path)
+/* New clients are refused at once, and start another server, whose name it is then. */
+static void leave_socket(struct engine *en)
 {
+    const char *path = en->socket;
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     struct stat st;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -127,6 +128,7 @@ static void leave_socket(const char *path)
             log_debug("tmux: cannot leave %s behind: %m", path);
     }
     close(fd);
+    en->socket[0] = 0;
 }
 
 void front_tmux_end(struct tmux *t)
@@ -134,7 +136,7 @@ void front_tmux_end(struct tmux *t)
     if (t->ending)
         return;
     t->ending = true;
-    leave_socket(t->en->socket);
+    leave_socket(t->en);
     request_end_all(t);
     engine_stop(t->en, END_GRACE_MS);
 }
