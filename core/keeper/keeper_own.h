@@ -129,7 +129,7 @@ struct keeper {
     bool leaving; /* the worker has asked for the end, and exits by itself */
     struct upgrade upgrade;
     struct keeper_child command;
-    struct minder *command_by; /* was asked to start it, and has not said; or NULL */
+    struct minder *command_by; /* is starting the command; NULL: none is */
     int status; /* our own, at the end */
     struct list procs, dirty, helds, minders;
     struct list rich;   /* streams with output to drop, longest silent first */
@@ -218,12 +218,12 @@ void upgrade_deadline(struct keeper *k);
 bool upgrade_tell(struct keeper *k);
 
 /* keeper_command.c */
-#define COMMAND_ID UINT64_MAX /* what its minder calls it; no program of the worker is */
+#define COMMAND_ID UINT64_MAX /* the command's id at its minder; the worker has no such */
 void command_init(struct keeper *k);
 void command_start(struct keeper *k);
 /* Its start is settled. */
 void command_reported(struct keeper *k);
-/* Its minder says that it runs, or (pid 0) at which step it failed. */
+/* The minder has started the command as pid. 0: the start failed at this step. */
 void command_spawned(struct keeper *k, pid_t pid, int step, int errnum);
 /* A child ended. True: it was the command. */
 bool command_reaped(struct keeper *k, pid_t pid, int status);

@@ -48,7 +48,7 @@ struct minder_self {
     int signals;                   /* readable when SIGCHLD came */
     int fence;                     /* owned; the ruleset of what it starts; -1: none */
     int link;                      /* owned; to its supervisor; -1: there is none */
-    bool files;                    /* it is told of files, too */
+    bool files;                    /* programs get the filter for files, too */
     char space[sizeof(struct keep_head) + KEEP_DATA];
 };
 

@@ -3,8 +3,8 @@
  * The minder: parent of every shell and process of one user.
  *
  * If a fence limits the network its parent is the supervisor (keeper/supervise.h), which
- * reads the memory of programs, too. With a fence it is in the scope of that: its
- * programs can send signals to it and to each other, and to nobody else.
+ * reads the memory of programs, too. With a fence the minder is in a Landlock scope: its
+ * programs can send signals only to it and to each other.
  *
  * Two tasks need an ancestor of the right uid: looking into a process (is it
  * waiting for input?), which yama or missing capabilities refuse to others,

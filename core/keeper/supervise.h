@@ -15,8 +15,9 @@
  * Forks. The child returns as the minder: the end of a pair for keepmsg.h's
  * KEEP_M_LISTENER and KEEP_M_RULES, which it owns and whose end means that no program may
  * be started any more. The parent becomes the supervisor and never returns. keeper: the
- * link to the keeper, of both; rules: the file of supervisor_open, taken. *files:
- * programs need the filter for files (notify_install). -1: there is no supervisor.
+ * link to the keeper, which both use; rules: the file of supervisor_open, taken. *files
+ * becomes whether programs need the filter for files (notify_install). Returns -1 if no
+ * supervisor can be started.
  */
 int supervise(int keeper, int rules, bool *files);
 

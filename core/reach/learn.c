@@ -35,8 +35,8 @@ struct learner {
     unsigned n;
 };
 
-/* Where a call has its paths: the arguments of the folder (-1: there is none, so the path
- * begins at the working directory) and of the path. */
+/* The numbers of two arguments: the path, and the folder that it begins in; -1: the
+ * working directory. */
 struct path_at {
     int folder, path;
 };
@@ -47,7 +47,7 @@ static const struct learn_row {
         MAKES,  /* fails if there is something */
         REMOVES /* fails if there is nothing; `to` replaces what is there */
     } what;
-    struct path_at at, to; /* to.path 0: there is no second path */
+    struct path_at at, to; /* to.path is 0 in calls with one path */
 } rows[] = {
     {SYS_openat, OPENS, {0, 1}, {0}},
     {OPENAT2, OPENS, {0, 1}, {0}},

@@ -135,7 +135,7 @@ static void on_switch_timer(struct timer *t)
     session_switch_again(s);
 }
 
-/* Twice as long each time: a shell that is only slow is not interrupted for ever. */
+/* Each wait is twice as long as the one before, so that a slow shell can finish. */
 void session_switch_again(struct session *s)
 {
     timer_begin(s->en->loop, &s->tty.timer, SWITCH_MS << s->tty.switches,

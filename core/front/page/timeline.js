@@ -77,7 +77,7 @@ function makeTimeline(page) {
         return (!filter.kind || row.kind === filter.kind) &&
             (!filter.session || row.session === filter.session) && (!filter.error || row.bad) &&
             (!filter.text || row.head.textContent.toLowerCase().includes(filter.text) ||
-                (row.end?.content ?? row.output).toLowerCase().includes(filter.text));
+                String(row.end?.content ?? row.output).toLowerCase().includes(filter.text));
     }
 
     function learn(which, value) {
