@@ -275,8 +275,8 @@ int hold_spawn(struct hold *h, struct proc *p, const struct hold_spawn *s, struc
                                .id = h->next_id,
                                .a = (uint64_t)s->uid | (uint64_t)s->gid << 32,
                                .b = s->offset,
-                               .flags = s->kind | (s->whole ? (unsigned)KEEP_WHOLE
-                                                            : (unsigned)KEEP_AWAITED),
+                               .flags = s->kind | KEEP_AWAITED |
+                                        (s->whole ? (unsigned)KEEP_WHOLE : 0u),
                                .kib = (uint32_t)(s->spool_bytes >> 10)},
                          .key = s->key,
                          .value = s->value};
@@ -313,7 +313,7 @@ int hold_spawn(struct hold *h, struct proc *p, const struct hold_spawn *s, struc
     p->r.kind = s->kind;
     p->r.out[0].cap = p->r.out[1].cap = s->spool_bytes;
     p->r.out[0].offset = s->offset;
-    for (int i = 0; i < 2 && !s->whole; i++) {
+    for (int i = 0; i < 2; i++) {
         p->flow[i].set = true;
         p->flow[i].at = p->r.out[i].offset;
     }
@@ -389,12 +389,13 @@ static void send_flow(struct proc *p, int i, uint64_t at)
 bool hold_flow(struct proc *p, int i, uint64_t at)
 {
     const struct keep_stream *s = &p->r.out[i];
+    bool held = (p->r.flags & KEEP_P_HELD) != 0;
     if (!p->hold || (at == HOLD_NOBODY && !p->flow[i].set))
         return false;
-    /* The end of waiting is sent only if much output could be held back. */
+    /* The end of waiting is sent only if output is, or much could be, held back. */
     uint64_t told = p->flow[i].at, ahead = s->offset > told ? s->offset - told : 0;
     if (at == HOLD_NOBODY) {
-        if (ahead > LIMIT_SPOOL_FLOOR || s->eof)
+        if (ahead > LIMIT_SPOOL_FLOOR || s->eof || held)
             send_flow(p, i, at);
         return false;
     }
@@ -403,10 +404,10 @@ bool hold_flow(struct proc *p, int i, uint64_t at)
     uint64_t cap = full && s->cap > KEEP_RESERVED ? KEEP_RESERVED : s->cap;
     bool far = s->offset > at && s->offset - at > cap / 2;
     if (!p->flow[i].set || at < told || at - told > cap / 8 ||
-        (at > told && (p->r.flags & KEEP_P_HELD) &&
+        (at > told && held &&
          (full || clock_ms() - p->flow[i].ms >= FLOW_AGAIN_MS)))
         send_flow(p, i, at);
-    return far || (p->r.flags & KEEP_P_HELD);
+    return far || held;
 }
 
 void hold_flow_again(struct proc *p, int i)

@@ -74,7 +74,8 @@ struct hold_spawn {
 /* The id of the program that hold_spawn starts next, for the state that goes with it. */
 uint64_t hold_next_id(const struct hold *h);
 /*
- * Starts it; what happens next comes through p->changed. -1: ERR_LIMIT when
+ * Starts it, with a caller who waits for its output from the first byte on, as by
+ * hold_flow; what happens next comes through p->changed. -1: ERR_LIMIT when
  * arguments and environment are too long; the descriptors are then closed.
  */
 int hold_spawn(struct hold *h, struct proc *p, const struct hold_spawn *s, struct err *e);
@@ -93,9 +94,11 @@ void hold_write_awaited(struct proc *p, struct str bytes, struct str key,
                         struct str value);
 /*
  * A caller waits for stream i from `at` on (HOLD_NOBODY: no caller waits): the program
- * is held back before the bytes from `at` on are overwritten. To be called whenever
- * caller or offset may have changed; only changes that matter are sent. Returns whether
- * the caller is so far behind that hold_flow_again should be called when it takes bytes.
+ * is held back before the bytes from `at` on are overwritten. It is held back for
+ * LIMIT_HOLD_BACK_MS at most, or while this worker lives if it was started as whole. To
+ * be called whenever caller or offset may have changed; only changes that matter are
+ * sent. Returns whether the caller is so far behind that hold_flow_again should be called
+ * when it takes bytes.
  */
 #define HOLD_NOBODY UINT64_MAX
 bool hold_flow(struct proc *p, int i, uint64_t at);

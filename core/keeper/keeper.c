@@ -204,7 +204,8 @@ static int next_timeout(const struct keeper *k)
         at = k->upgrade.deadline;
     if (!list_empty(&k->held)) {
         int64_t until = list_first(&k->held, struct keeper_stream, held)->held_until;
-        at = at && at < until ? at : until;
+        if (until != INT64_MAX && (!at || until < at))
+            at = until;
     }
     if (!at)
         return -1;

@@ -69,6 +69,7 @@ struct keeper_stream {
     uint64_t small; /* on a full disk, room for what a caller waits for; 0: all */
     uint64_t full_at; /* 1 + the end of output when the disk was last full; 0: never */
     bool whole;    /* never shortened */
+    bool read;     /* this worker has told where it reads */
     char *late;    /* owned; what the disk refused once, written again at held_until */
     size_t late_n; /* 0: nothing */
     bool refused;  /* the disk has refused output before */
@@ -173,6 +174,8 @@ void stream_begin(struct keeper *k, struct keeper_stream *t);
 void stream_flow(struct keeper *k, struct keeper_stream *t, uint64_t at);
 /* The same at the end of the output, unless an earlier offset is in force. */
 void stream_awaited(struct keeper *k, struct keeper_stream *t);
+/* The worker is gone: the next one has LIMIT_HOLD_BACK_MS to tell where it reads. */
+void stream_left(struct keeper *k, struct keeper_stream *t);
 /* Reads streams again whose callers took nothing for too long, or whose disk was full. */
 void streams_deadline(struct keeper *k);
 

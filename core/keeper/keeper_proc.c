@@ -225,16 +225,16 @@ static size_t room_for(struct keeper *k, struct keeper_stream *t)
     return room < KEEPER_CHUNK ? (size_t)room : KEEPER_CHUNK;
 }
 
-/* How long a caller that takes nothing may hold the stream back. */
+/* How long a caller that takes nothing may hold the stream back; INT64_MAX: for ever. */
 static int64_t patience(const struct keeper_stream *t)
 {
-    return t->small ? FULL_MS : LIMIT_HOLD_BACK_MS;
+    return t->small ? FULL_MS : t->whole && t->read ? INT64_MAX : LIMIT_HOLD_BACK_MS;
 }
 
 static void hold_back(struct keeper *k, struct keeper_stream *t, int64_t ms)
 {
     struct list *it, *tmp, *before = &k->held;
-    t->held_until = clock_ms() + ms;
+    t->held_until = ms == INT64_MAX ? ms : clock_ms() + ms;
     list_del(&t->held);
     list_each (it, tmp, &k->held) {
         if (list_entry(it, struct keeper_stream, held)->held_until > t->held_until) {
@@ -258,11 +258,19 @@ void stream_flow(struct keeper *k, struct keeper_stream *t, uint64_t at)
 {
     uint64_t valid = t->told > t->s.cap ? t->told - t->s.cap : 0;
     t->flow = at < valid ? valid : at;
+    t->read = true;
     if (list_empty(&t->held) || t->late_n > 0)
         return;
     if (room_for(k, t) > 0)
         go_on(k, t);
     else
+        hold_back(k, t, patience(t));
+}
+
+void stream_left(struct keeper *k, struct keeper_stream *t)
+{
+    t->read = false;
+    if (!list_empty(&t->held) && t->held_until == INT64_MAX)
         hold_back(k, t, patience(t));
 }
 

@@ -412,6 +412,8 @@ void keeper_start_worker(struct keeper *k)
         struct keeper_proc *p = list_entry(it, struct keeper_proc, node);
         p->handed = false;
         p->ahead = 0;
+        stream_left(k, &p->out[0]);
+        stream_left(k, &p->out[1]);
     }
     void *value;
     struct str key;

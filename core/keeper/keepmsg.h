@@ -64,7 +64,8 @@ enum keep_type {
                  written at this offset and after it; UINT64_MAX: no caller waits. The
                  keeper reads no more than fits the spool until the offset is raised, or
                  LIMIT_HOLD_BACK_MS (on a full disk a quarter of a second) have passed
-                 without a KEEP_FLOW for the stream */
+                 without a KEEP_FLOW for the stream. Without such a limit if it was
+                 started with KEEP_WHOLE, while this worker lives */
     KEEP_M_REFUSED, /* minder to keeper; body: what the fence refused a program, JSON.
                        The keeper stores it as the state KEEP_REFUSED_KEY and a number,
                        and sends that to the worker, which deletes it */

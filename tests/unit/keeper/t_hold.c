@@ -138,7 +138,7 @@ static void spawn_well(uint64_t offset, bool whole)
     CHECK_INT(got.h.kib, CAP >> 10);
     CHECK_INT(got.nfds, 6);
     CHECK((got.h.flags & (KEEP_WHOLE | KEEP_AWAITED)) ==
-          (whole ? (unsigned)KEEP_WHOLE : (unsigned)KEEP_AWAITED));
+          (KEEP_AWAITED | (whole ? (unsigned)KEEP_WHOLE : 0u)));
     keep_release(&got);
 }
 
@@ -206,6 +206,21 @@ TEST(that_no_caller_waits_is_told_when_there_is_much_to_hold)
     hear_nothing(); /* it is told once */
     hold_flow_again(&prog, 0);
     hear_nothing();
+}
+
+TEST(a_program_that_is_held_back_for_nobody_is_let_go)
+{
+    begin();
+    spawn_well(0, true);
+    prog.r.out[0].offset = 10;
+    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    hear_nothing();
+    prog.r.flags = KEEP_P_HELD;
+    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    hear(KEEP_FLOW);
+    CHECK(got.h.a == HOLD_NOBODY);
+    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    hear_nothing(); /* nor by a worker that took over: callers may come back */
 }
 
 TEST(the_end_of_output_is_no_more_waited_for)
@@ -394,7 +409,7 @@ TEST(input_that_is_waited_for_begins_where_the_output_is)
 {
     begin();
     spawn_well(1000, true);
-    CHECK(!prog.flow[0].set);
+    prog.flow[0].set = prog.flow[1].set = false;
     prog.r.out[0].offset = 1234;
     hold_write_awaited(&prog, STR("ab"), STR("k"), STR(""));
     hear(KEEP_WRITE);
