@@ -8,6 +8,7 @@
 #include "base/metrics.h"
 #include "base/xalloc.h"
 #include "engine/part.h"
+#include "engine/state.h"
 #include "os/null.h"
 #include "os/pty.h"
 #include "os/spawn.h"
@@ -77,23 +78,19 @@ bool process_disk_full(const struct process *p)
     return (p->proc.r.flags & KEEP_P_FULL) != 0;
 }
 
+static const struct state_field kept[] = {
+    STATE_ROW(struct process, head),    STATE_ROW(struct process, cwd),
+    STATE_ROW(struct process, call),    STATE_ROW(struct process, wall_ms),
+    STATE_ROW(struct process, uid),     STATE_ROW(struct process, gid),
+    STATE_ROW(struct process, whole),   STATE_ROW(struct process, until_eof),
+    STATE_ROW_AS("input", struct process, input_id),
+    STATE_ROW(struct process, input_at), {.name = NULL}};
+
 /* The key and the value of its state at the keeper; id: its program's number there. */
 static void pack(const struct process *p, uint64_t id, struct buf *key, struct buf *value)
 {
-    struct json *j = json_object();
+    struct json *j = state_json(kept, p);
     json_put_int(j, "proc", (int64_t)id);
-    json_put_z(j, "head", p->head);
-    json_put_z(j, "cwd", p->cwd);
-    json_put_z(j, "call", p->call);
-    json_put_int(j, "wall_ms", p->wall_ms);
-    json_put_int(j, "uid", p->uid);
-    json_put_int(j, "gid", p->gid);
-    json_put_bool(j, "whole", p->whole);
-    json_put_bool(j, "until_eof", p->until_eof);
-    if (p->input_id[0]) {
-        json_put_z(j, "input", p->input_id);
-        json_put_int(j, "input_at", (int64_t)p->input_at);
-    }
     buf_addf(key, "process/%s", p->name);
     json_print(value, j);
     json_free(j);
@@ -683,18 +680,7 @@ void process_resume(struct engine *en, struct str name, struct str state)
         return;
     }
     struct process *p = process_make(en, name);
-    struct str s = json_str(j, "head", "");
-    p->head = xstrndup(s.p, s.n);
-    s = json_str(j, "cwd", "/");
-    p->cwd = xstrndup(s.p, s.n);
-    snprintf(p->call, sizeof(p->call), "%.*s", STR_ARG(json_str(j, "call", "")));
-    p->wall_ms = json_int(j, "wall_ms", p->wall_ms);
-    p->uid = (uid_t)json_int(j, "uid", en->uid);
-    p->gid = (gid_t)json_int(j, "gid", en->gid);
-    p->whole = json_bool(j, "whole", false);
-    p->until_eof = json_bool(j, "until_eof", false);
-    snprintf(p->input_id, sizeof(p->input_id), "%.*s", STR_ARG(json_str(j, "input", "")));
-    p->input_at = (uint64_t)json_int(j, "input_at", 0);
+    state_read(kept, p, j);
     uint64_t number;
     if (name.n > 1 && name.p[0] == 'p' &&
         str_to_u64(str_sub(name, 1, name.n), &number) == 0 && number >= en->next_process)

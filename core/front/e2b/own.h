@@ -25,6 +25,7 @@
 #define OD_FRONT_E2B_OWN_H
 
 #include "action/action.h"
+#include "engine/state.h"
 #include "front/e2b/e2b.h"
 #include "front/e2b/rpc.h"
 #include "front/front.h"

@@ -21,23 +21,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TAG_MAX = 256, STATE_MAX = LIMIT_BLOB_MAX - 128 };
+enum { TAG_MAX = 256 };
 
 static const char state_prefix[] = "e2b/p/";
 
 /* ---- the records ---- */
 
-static void state_key(const char *name, struct buf *key)
-{
-    buf_addf(key, "%s%s", state_prefix, name);
-}
-
 static void forget(struct e2b_process *x)
 {
-    struct buf key = BUF_INIT(64);
-    state_key(x->name, &key);
-    hold_put(x->f->en->hold, buf_str(&key), STR(""));
-    buf_release(&key);
+    state_drop(x->f->en, state_prefix, x->name);
     e2b_listeners_forget(x);
     e2b_inputs_forget(x);
     list_del(&x->node);
@@ -60,73 +52,45 @@ static void prune(struct e2b *f)
     }
 }
 
-static struct e2b_process *add(struct e2b *f, const char *name)
+static struct e2b_process *add(struct e2b *f, struct str name)
 {
     struct e2b_process *x = xnew(struct e2b_process);
     x->f = f;
-    snprintf(x->name, sizeof(x->name), "%s", name);
+    snprintf(x->name, sizeof(x->name), "%.*s", STR_ARG(name));
     list_init(&x->inputs);
     list_add_tail(f->processes.next, &x->node);
     f->nprocesses++;
     return x;
 }
 
+static const struct state_field kept[] = {
+    STATE_ROW(struct e2b_process, tag),
+    STATE_ROW(struct e2b_process, tty),
+    STATE_ROW_AS("stdin", struct e2b_process, has_stdin),
+    STATE_ROW(struct e2b_process, closed),
+    STATE_ROW(struct e2b_process, config),
+    {.name = NULL}};
+
 /* Stores the record, without its configuration if it is too long for a state. */
 static void keep(const struct e2b_process *x)
 {
-    struct buf key = BUF_INIT(64), state = BUF_INIT(STATE_MAX);
-    struct json *j = json_object();
-    if (x->tag)
-        json_put_z(j, "tag", x->tag);
-    json_put_bool(j, "tty", x->tty);
-    json_put_bool(j, "stdin", x->has_stdin);
-    json_put_bool(j, "closed", x->closed);
-    json_put(j, "config", json_copy(x->config));
-    json_print(&state, j);
-    if (buf_full(&state)) {
-        buf_reset(&state);
+    struct json *j = state_json(kept, x);
+    if (!state_put(x->f->en, state_prefix, x->name, j)) {
         json_free(json_take(j, "config"));
-        json_print(&state, j);
+        state_put(x->f->en, state_prefix, x->name, j);
     }
-    state_key(x->name, &key);
-    hold_put(x->f->en->hold, buf_str(&key), buf_str(&state));
     json_free(j);
-    buf_release(&key);
-    buf_release(&state);
 }
 
-static void load_one(struct e2b *f, struct str name, struct str state)
+static void load_one(void *arg, struct str name, struct json *j)
 {
-    struct err e = ERR_INIT;
-    char z[sizeof(((struct e2b_process *)0)->name)];
-    struct json *j = json_parse_kept(state, &e);
-    if (!j || name.n >= sizeof(z)) {
-        log_error("the process %.*s: its state is unreadable: %s", STR_ARG(name), e.text);
-        json_free(j);
-        return;
-    }
-    snprintf(z, sizeof(z), "%.*s", STR_ARG(name));
-    struct e2b_process *x = add(f, z);
-    struct str tag = json_str(j, "tag", "");
-    x->tag = tag.n ? xstrndup(tag.p, tag.n) : NULL;
-    x->tty = json_bool(j, "tty", false);
-    x->has_stdin = json_bool(j, "stdin", false);
-    x->closed = json_bool(j, "closed", false);
-    x->config = json_take(j, "config");
+    struct e2b_process *x = add(arg, name);
+    state_read(kept, x, j);
     if (!x->config)
         x->config = json_object();
-    json_free(j);
 }
 
-void e2b_processes_load(struct e2b *f)
-{
-    struct str key;
-    void *value;
-    for (void *it = NULL; (it = map_next(&f->en->states, it, &key, &value));) {
-        if (str_starts(key, STR(state_prefix)))
-            load_one(f, str_sub(key, strlen(state_prefix), key.n), buf_str(value));
-    }
-}
+void e2b_processes_load(struct e2b *f) { state_each(f->en, state_prefix, load_one, f); }
 
 /* ---- selectors ---- */
 
@@ -436,7 +400,7 @@ static struct json *args_of(const struct e2b_start *s, const char *name)
 
 static struct e2b_process *record(const struct e2b_start *s, const char *name)
 {
-    struct e2b_process *x = add(s->f, name);
+    struct e2b_process *x = add(s->f, str_of(name));
     struct json *args = json_array(), *envs = json_object();
     x->tag = s->tag.n ? xstrndup(s->tag.p, s->tag.n) : NULL;
     x->tty = s->tty;

@@ -16,7 +16,7 @@
 
 enum { KEPT_MAX = 64 << 10 };
 
-static const struct str record_prefix = STR("e2b/w/");
+static const char record_prefix[] = "e2b/w/";
 
 static void put(const struct e2b_watch *w, char kind, struct str state)
 {
@@ -25,53 +25,39 @@ static void put(const struct e2b_watch *w, char kind, struct str state)
     hold_put(w->f->en->hold, str_n(key, (size_t)n), state);
 }
 
+static const struct state_field kept[] = {
+    STATE_ROW_AS("user", struct e2b_watch, user_name),
+    STATE_ROW(struct e2b_watch, recursive),
+    STATE_ROW(struct e2b_watch, entries),
+    {.name = NULL}};
+
 static void keep_record(const struct e2b_watch *w)
 {
-    struct buf b = BUF_INIT(LIMIT_BLOB_MAX - 128);
-    struct json *j = json_object();
+    struct json *j = state_json(kept, w);
     json_put_str(j, "path", buf_str(&w->path));
-    json_put_z(j, "user", w->user_name);
-    json_put_bool(j, "recursive", w->recursive);
-    json_put_bool(j, "entries", w->entries);
-    json_print(&b, j);
-    put(w, 'w', buf_str(&b));
+    state_put(w->f->en, record_prefix, w->id, j);
     json_free(j);
-    buf_release(&b);
 }
 
 /* ---- from one worker to the next ---- */
 
-static void load_one(struct e2b *f, struct str id, struct str record)
+static void load_one(void *arg, struct str id, struct json *j)
 {
-    struct err e = ERR_INIT;
+    struct e2b_watch *w = e2b_watch_new(arg);
     char key[48];
-    struct json *j = json_parse_kept(record, &e);
-    struct e2b_watch *w = j && id.n < sizeof(w->id) ? e2b_watch_new(f) : NULL;
-    if (w) {
-        snprintf(w->id, sizeof(w->id), "%.*s", STR_ARG(id));
-        snprintf(w->user_name, sizeof(w->user_name), "%s", json_str(j, "user", "").p);
-        buf_adds(&w->path, json_str(j, "path", ""));
-        w->recursive = json_bool(j, "recursive", false);
-        w->entries = json_bool(j, "entries", false);
-        int n = snprintf(key, sizeof(key), "e2b/q/%s", w->id);
-        const struct buf *queue = map_get(&f->en->states, str_n(key, (size_t)n));
-        if (queue)
-            buf_adds(&w->queue, buf_str(queue));
-        w->kept = w->queue.n;
-    } else {
-        log_error("the watcher %.*s: its state is unreadable: %s", STR_ARG(id), e.text);
-    }
-    json_free(j);
+    snprintf(w->id, sizeof(w->id), "%.*s", STR_ARG(id));
+    state_read(kept, w, j);
+    buf_adds(&w->path, json_str(j, "path", ""));
+    int n = snprintf(key, sizeof(key), "e2b/q/%s", w->id);
+    const struct buf *queue = map_get(&w->f->en->states, str_n(key, (size_t)n));
+    if (queue)
+        buf_adds(&w->queue, buf_str(queue));
+    w->kept = w->queue.n;
 }
 
 void e2b_watchers_load(struct e2b *f)
 {
-    struct str key;
-    void *value;
-    for (void *it = NULL; (it = map_next(&f->en->states, it, &key, &value));) {
-        if (str_starts(key, record_prefix))
-            load_one(f, str_sub(key, record_prefix.n, key.n), buf_str(value));
-    }
+    state_each(f->en, record_prefix, load_one, f);
 }
 
 void e2b_watchers_start(struct e2b *f)

@@ -26,20 +26,23 @@ static const char prefix[] = "execd/c/";
 
 /* ---- the records ---- */
 
+static const struct state_field kept[] = {
+    STATE_ROW(struct execd_command, process),
+    STATE_ROW(struct execd_command, error),
+    STATE_ROW(struct execd_command, background),
+    STATE_ROW(struct execd_command, running),
+    STATE_ROW(struct execd_command, has_exit),
+    STATE_ROW(struct execd_command, exit),
+    STATE_ROW(struct execd_command, started_ms),
+    STATE_ROW(struct execd_command, finished_ms),
+    STATE_ROW(struct execd_command, timeout_ms),
+    {.name = NULL}};
+
 static void keep(const struct execd_command *c)
 {
-    struct json *j = json_object();
+    struct json *j = state_json(kept, c);
     json_put_str(j, "content", str_sub(str_of(c->content), 0, CONTENT_KEPT));
-    json_put_z(j, "process", c->process);
-    json_put_z(j, "error", c->error);
-    json_put_bool(j, "background", c->background);
-    json_put_bool(j, "running", c->running);
-    json_put_bool(j, "has_exit", c->has_exit);
-    json_put_int(j, "exit", c->exit);
-    json_put_int(j, "started_ms", c->started_ms);
-    json_put_int(j, "finished_ms", c->finished_ms);
-    json_put_int(j, "timeout_ms", c->timeout_ms);
-    execd_keep(c->f, prefix, c->id, j);
+    state_put(c->f->en, prefix, c->id, j);
     json_free(j);
 }
 
@@ -52,7 +55,7 @@ static void command_free(void *p)
 
 static void forget(struct execd_command *c)
 {
-    execd_keep(c->f, prefix, c->id, NULL);
+    state_drop(c->f->en, prefix, c->id);
     process_call_drop(&c->call);
     timer_stop(&c->kill);
     if (c->op)
@@ -491,36 +494,14 @@ void execd_delete_command(struct req *r)
 
 /* ---- a worker that takes over ---- */
 
-static void load_one(struct execd *f, struct str id, struct str state)
+static void load_one(void *arg, struct str id, struct json *j)
 {
-    struct err e = ERR_INIT;
-    struct json *j = json_parse_kept(state, &e);
-    if (!j) {
-        log_error("the command %.*s: its state is unreadable: %s", STR_ARG(id), e.text);
-        return;
-    }
-    struct execd_command *c = add(f, id, json_str(j, "content", ""));
-    snprintf(c->process, sizeof(c->process), "%s", json_str(j, "process", "").p);
-    snprintf(c->error, sizeof(c->error), "%s", json_str(j, "error", "").p);
-    c->background = json_bool(j, "background", false);
-    c->running = json_bool(j, "running", false);
-    c->has_exit = json_bool(j, "has_exit", false);
-    c->exit = (int)json_int(j, "exit", 0);
-    c->started_ms = json_int(j, "started_ms", 0);
-    c->finished_ms = json_int(j, "finished_ms", 0);
-    c->timeout_ms = json_int(j, "timeout_ms", 0);
-    json_free(j);
+    struct execd_command *c = add(arg, id, json_str(j, "content", ""));
+    c->running = false;
+    state_read(kept, c, j);
 }
 
-void execd_commands_load(struct execd *f)
-{
-    struct str key;
-    void *value;
-    for (void *it = NULL; (it = map_next(&f->en->states, it, &key, &value));) {
-        if (str_starts(key, STR(prefix)))
-            load_one(f, str_sub(key, strlen(prefix), key.n), buf_str(value));
-    }
-}
+void execd_commands_load(struct execd *f) { state_each(f->en, prefix, load_one, f); }
 
 void execd_commands_start(struct execd *f)
 {

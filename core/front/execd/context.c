@@ -22,15 +22,15 @@
 
 static const char prefix[] = "execd/k/";
 
+static const struct state_field kept[] = {STATE_ROW(struct execd_context, language),
+                                         STATE_ROW(struct execd_context, spec),
+                                         STATE_ROW(struct execd_context, cwd),
+                                         STATE_ROW(struct execd_context, standing),
+                                         {.name = NULL}};
+
 static void keep(const struct execd_context *c)
 {
-    struct json *j = json_object();
-    json_put_z(j, "language", c->language);
-    json_put_z(j, "spec", c->spec);
-    json_put_z(j, "cwd", c->cwd);
-    json_put_bool(j, "standing", c->standing);
-    execd_keep(c->f, prefix, c->id, j);
-    json_free(j);
+    state_keep(c->f->en, prefix, c->id, kept, c);
 }
 
 static struct execd_context *add(struct execd *f, struct str id, struct str language,
@@ -183,7 +183,7 @@ static void remove_context(struct execd_context *c)
         json_put_z(args, "kernel", c->id);
         act(c, "close_kernel", args);
     }
-    execd_keep(c->f, prefix, c->id, NULL);
+    state_drop(c->f->en, prefix, c->id);
     list_del(&c->node);
     c->f->ncontexts--;
     loop_bury(c->f->en->loop, c, context_free);
@@ -300,11 +300,9 @@ void execd_delete_context(struct req *r)
     }
 }
 
-static void load_one(struct execd *f, struct str name, struct json *j)
+static void load_one(void *arg, struct str id, struct json *j)
 {
-    add(f, name, json_str(j, "language", ""), json_str(j, "spec", ""),
-        json_str(j, "cwd", "/"))
-        ->standing = json_bool(j, "standing", false);
+    state_read(kept, add(arg, id, STR(""), STR(""), STR("/")), j);
 }
 
-void execd_contexts_load(struct execd *f) { execd_load(f, STR(prefix), load_one); }
+void execd_contexts_load(struct execd *f) { state_each(f->en, prefix, load_one, f); }

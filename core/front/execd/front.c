@@ -71,37 +71,6 @@ static void refuse(void *f, struct req *r, enum refusal why, int status, const c
     }
 }
 
-bool execd_keep(const struct execd *f, const char *prefix, const char *id,
-                const struct json *j)
-{
-    struct buf key = BUF_INIT(128), state = BUF_INIT(LIMIT_BLOB_MAX);
-    bool fits = !j || json_print(&state, j) == 0;
-    buf_addf(&key, "%s%s", prefix, id);
-    if (fits)
-        hold_put(f->en->hold, buf_str(&key), buf_str(&state));
-    buf_release(&key);
-    buf_release(&state);
-    return fits;
-}
-
-void execd_load(struct execd *f, struct str prefix,
-                void (*take)(struct execd *f, struct str name, struct json *j))
-{
-    struct str key;
-    void *value;
-    for (void *it = NULL; (it = map_next(&f->en->states, it, &key, &value));) {
-        struct err e = ERR_INIT;
-        if (!str_starts(key, prefix))
-            continue;
-        struct json *j = json_parse_kept(buf_str(value), &e);
-        if (j)
-            take(f, str_sub(key, prefix.n, key.n), j);
-        else
-            log_error("%.*s is unreadable: %s", STR_ARG(key), e.text);
-        json_free(j);
-    }
-}
-
 /* ---- small routes ---- */
 
 static void get_ping(struct req *r) { execd_ok(r); }

@@ -22,6 +22,7 @@
 #define OD_FRONT_EXECD_OWN_H
 
 #include "action/process.h"
+#include "engine/state.h"
 #include "front/front.h"
 #include "front/pass/pass.h"
 #include "front/program.h"
@@ -165,19 +166,6 @@ bool execd_run_code(struct req *r, struct str code, struct str language, struct 
 void execd_delete_command(struct req *r); /* and /code */
 void execd_get_status(struct req *r);
 void execd_get_logs(struct req *r);
-/*
- * Stores a state under the prefix and id for the next worker; j NULL: removes it. Returns
- * false, with nothing stored, if j is too long.
- */
-bool execd_keep(const struct execd *f, const char *prefix, const char *id,
-                const struct json *j);
-/*
- * Calls take for each state that the previous worker stored under this prefix: its name
- * after the prefix, and its content, which is freed afterwards. An unreadable state is
- * logged and left out.
- */
-void execd_load(struct execd *f, struct str prefix,
-                void (*take)(struct execd *f, struct str name, struct json *j));
 void execd_commands_load(struct execd *f);
 void execd_commands_start(struct execd *f);
 

@@ -76,18 +76,18 @@ static struct execd_pty *find(const struct execd *f, struct str id)
     return NULL;
 }
 
+static const struct state_field kept[] = {
+    STATE_ROW(struct execd_pty, cwd),
+    STATE_ROW(struct execd_pty, command),
+    STATE_ROW(struct execd_pty, process),
+    STATE_ROW(struct execd_pty, tty),
+    STATE_ROW(struct execd_pty, base),
+    STATE_ROW(struct execd_pty, offset),
+    {.name = NULL}};
+
 static void keep(const struct execd_pty *p)
 {
-    struct json *j = json_object();
-    json_put_z(j, "cwd", p->cwd);
-    if (p->command)
-        json_put_z(j, "command", p->command);
-    json_put_z(j, "process", p->process);
-    json_put_bool(j, "tty", p->tty);
-    json_put_int(j, "base", (int64_t)p->base);
-    json_put_int(j, "offset", (int64_t)p->offset);
-    execd_keep(p->f, prefix, p->id, j);
-    json_free(j);
+    state_keep(p->f->en, prefix, p->id, kept, p);
 }
 
 static void pty_free(void *arg)
@@ -538,7 +538,7 @@ static void close_pty(struct execd_pty *p, bool kill)
     if (x && p->op && kill)
         process_signal(x, SIGKILL, false, &e);
     if (kill)
-        execd_keep(p->f, prefix, p->id, NULL);
+        state_drop(p->f->en, prefix, p->id);
     if (p->op)
         op_drop(p->op);
     if (p->client) {
@@ -570,17 +570,14 @@ void execd_ptys_close(struct execd *f, bool another)
 
 /* ---- a worker that takes over ---- */
 
-static void load_one(struct execd *f, struct str name, struct json *j)
+static void load_one(void *arg, struct str id, struct json *j)
 {
-    struct execd_pty *p = add(f, name, json_str(j, "cwd", "/"),
-                              json_str(j, "command", ""));
-    snprintf(p->process, sizeof(p->process), "%s", json_str(j, "process", "").p);
-    p->tty = json_bool(j, "tty", true);
-    p->base = (uint64_t)json_int(j, "base", 0);
-    p->offset = (uint64_t)json_int(j, "offset", 0);
+    struct execd_pty *p = add(arg, id, STR("/"), STR(""));
+    p->tty = true;
+    state_read(kept, p, j);
 }
 
-void execd_ptys_load(struct execd *f) { execd_load(f, STR(prefix), load_one); }
+void execd_ptys_load(struct execd *f) { state_each(f->en, prefix, load_one, f); }
 
 void execd_ptys_start(struct execd *f)
 {

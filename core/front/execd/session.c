@@ -39,15 +39,17 @@ struct execd_session_run {
     char process[48];
 };
 
+static const struct state_field kept[] = {
+    STATE_ROW(struct execd_session, cwd),
+    STATE_ROW(struct execd_session, env),
+    {.name = NULL}};
+
 static void keep(const struct execd_session *s)
 {
-    struct json *j = json_object();
-    json_put_z(j, "cwd", s->cwd);
-    if (s->env)
-        json_put(j, "env", json_copy(s->env));
-    if (!execd_keep(s->f, prefix, s->id, j)) {
+    struct json *j = state_json(kept, s);
+    if (!state_put(s->f->en, prefix, s->id, j)) {
         json_free(json_take(j, "env")); /* the next worker begins without it */
-        execd_keep(s->f, prefix, s->id, j);
+        state_put(s->f->en, prefix, s->id, j);
     }
     json_free(j);
 }
@@ -291,7 +293,7 @@ bool execd_session_close(struct execd *f, struct str id)
     struct list *it, *tmp;
     if (!s)
         return false;
-    execd_keep(s->f, prefix, s->id, NULL);
+    state_drop(s->f->en, prefix, s->id);
     s->closed = true;
     list_del(&s->node);
     f->nsessions--;
@@ -310,9 +312,9 @@ void execd_delete_session(struct req *r)
         execd_say(r, 404, "CONTEXT_NOT_FOUND", "session not found");
 }
 
-static void load_one(struct execd *f, struct str name, struct json *j)
+static void load_one(void *arg, struct str id, struct json *j)
 {
-    add(f, name, json_str(j, "cwd", "/"))->env = json_take(j, "env");
+    state_read(kept, add(arg, id, STR("/")), j);
 }
 
-void execd_sessions_load(struct execd *f) { execd_load(f, STR(prefix), load_one); }
+void execd_sessions_load(struct execd *f) { state_each(f->en, prefix, load_one, f); }

@@ -36,6 +36,16 @@ void context_print(struct buf *out, const struct context *c)
     buf_addc(out, '}');
 }
 
+static const struct state_field kept[] = {STATE_ROW(struct context, id),
+                                          STATE_ROW(struct context, language),
+                                          STATE_ROW(struct context, spec),
+                                          STATE_ROW(struct context, code),
+                                          STATE_ROW(struct context, cwd),
+                                          STATE_ROW(struct context, standing),
+                                          STATE_ROW(struct context, shells),
+                                          STATE_ROW(struct context, count),
+                                          {.name = NULL}};
+
 int contexts_save(struct interpreter *f)
 {
     struct buf b = BUF_INIT(STATE_MAX);
@@ -43,16 +53,7 @@ int contexts_save(struct interpreter *f)
     struct list *it, *tmp;
     list_each (it, tmp, &f->contexts) {
         const struct context *c = list_entry(it, struct context, node);
-        struct json *o = json_object();
-        json_put_z(o, "id", c->id);
-        json_put_z(o, "language", c->language);
-        json_put_z(o, "spec", c->spec);
-        json_put_z(o, "code", c->code);
-        json_put_z(o, "cwd", c->cwd);
-        json_put_bool(o, "standing", c->standing);
-        json_put_int(o, "shells", c->shells);
-        json_put_int(o, "count", c->count);
-        json_push(j, o);
+        json_push(j, state_json(kept, c));
     }
     int rc = json_print(&b, j);
     if (rc == 0)
@@ -70,22 +71,15 @@ static void copy(char *out, size_t max, struct str s)
 void contexts_load(struct interpreter *f)
 {
     struct err e = ERR_INIT;
-    const struct buf *kept = map_get(&f->en->states, state_key);
-    struct json *all = kept ? json_parse_kept(buf_str(kept), &e) : NULL;
-    if (kept && !all)
+    const struct buf *stored = map_get(&f->en->states, state_key);
+    struct json *all = stored ? json_parse_kept(buf_str(stored), &e) : NULL;
+    if (stored && !all)
         log_error("the contexts of the code interpreter are unreadable: %s", e.text);
     f->stood = all != NULL;
     for (struct json *o = json_first(all); o; o = json_next(o)) {
         struct context *c = xnew(struct context);
         c->f = f;
-        copy(c->id, sizeof(c->id), json_str(o, "id", ""));
-        copy(c->language, sizeof(c->language), json_str(o, "language", ""));
-        copy(c->spec, sizeof(c->spec), json_str(o, "spec", ""));
-        copy(c->code, sizeof(c->code), json_str(o, "code", ""));
-        copy(c->cwd, sizeof(c->cwd), json_str(o, "cwd", ""));
-        c->standing = json_bool(o, "standing", false);
-        c->shells = (unsigned)json_int(o, "shells", 0);
-        c->count = json_int(o, "count", 0);
+        state_read(kept, c, o);
         list_add_tail(&f->contexts, &c->node);
     }
     json_free(all);

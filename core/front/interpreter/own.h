@@ -17,6 +17,7 @@
 
 #include "action/action.h"
 #include "action/cell.h"
+#include "engine/state.h"
 #include "front/front.h"
 #include "kernel/kernel.h"
 

@@ -423,6 +423,16 @@ static const struct http_front bare = {
 
 /* ---- the state ---- */
 
+static const struct state_field kept_session[] = {STATE_ROW(struct nb_session, id),
+                                                  STATE_ROW(struct nb_session, kernel),
+                                                  STATE_ROW(struct nb_session, about),
+                                                  {.name = NULL}};
+static const struct state_field kept_place[] = {STATE_ROW(struct nb_place, kernel),
+                                                STATE_ROW(struct nb_place, process),
+                                                STATE_ROW(struct nb_place, session),
+                                                STATE_ROW(struct nb_place, at),
+                                                {.name = NULL}};
+
 static void on_save(struct task *t)
 {
     struct jupyter *f = container_of(t, struct jupyter, save);
@@ -432,20 +442,11 @@ static void on_save(struct task *t)
     nb_mark_places(f);
     list_each (it, tmp, &f->sessions) {
         const struct nb_session *s = list_entry(it, struct nb_session, node);
-        struct json *j = json_object();
-        json_put_z(j, "id", s->id);
-        json_put_z(j, "kernel", s->kernel);
-        json_put(j, "about", json_copy(s->about));
-        json_push(sessions, j);
+        json_push(sessions, state_json(kept_session, s));
     }
     list_each (it, tmp, &f->places) {
         const struct nb_place *x = list_entry(it, struct nb_place, node);
-        struct json *j = json_object();
-        json_put_z(j, "kernel", x->kernel);
-        json_put_z(j, "process", x->process);
-        json_put_z(j, "session", x->session);
-        json_put_int(j, "at", (int64_t)x->at);
-        json_push(places, j);
+        json_push(places, state_json(kept_place, x));
     }
     json_put(all, "places", places);
     json_put(all, "sessions", sessions);
@@ -460,11 +461,6 @@ static void on_save(struct task *t)
 
 void nb_save_later(struct jupyter *f) { task_defer(f->en->loop, &f->save); }
 
-static void copy(char *out, size_t max, const struct json *j, const char *name)
-{
-    snprintf(out, max, "%.*s", STR_ARG(json_str(j, name, "")));
-}
-
 static void load(void *arg)
 {
     struct jupyter *f = arg;
@@ -473,17 +469,12 @@ static void load(void *arg)
     struct json *all = kept ? json_parse_kept(buf_str(kept), &e) : NULL;
     for (struct json *j = json_first(json_get(all, "sessions")); j; j = json_next(j)) {
         struct nb_session *s = xnew(struct nb_session);
-        copy(s->id, sizeof(s->id), j, "id");
-        copy(s->kernel, sizeof(s->kernel), j, "kernel");
-        s->about = json_take(j, "about");
+        state_read(kept_session, s, j);
         list_add_tail(&f->sessions, &s->node);
     }
     for (struct json *j = json_first(json_get(all, "places")); j; j = json_next(j)) {
         struct nb_place *x = xnew(struct nb_place);
-        copy(x->kernel, sizeof(x->kernel), j, "kernel");
-        copy(x->process, sizeof(x->process), j, "process");
-        copy(x->session, sizeof(x->session), j, "session");
-        x->at = (uint64_t)json_int(j, "at", 0);
+        state_read(kept_place, x, j);
         list_add_tail(&f->places, &x->node);
         f->nplaces++;
     }

@@ -23,6 +23,7 @@
 
 #include "action/action.h"
 #include "action/cell.h"
+#include "engine/state.h"
 #include "front/front.h"
 #include "front/program.h"
 #include "companion/companion.h"

@@ -33,6 +33,7 @@
 #include "access/access.h"
 #include "action/action.h"
 #include "base/map.h"
+#include "engine/state.h"
 #include "eventlog/eventlog.h"
 #include "front/front.h"
 #include "front/mcp/link.h"

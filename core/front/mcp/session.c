@@ -178,27 +178,32 @@ void mcp_sessions_end(struct mcp *m, const char *key)
 
 /* ---- over restarts ---- */
 
+static const struct state_field kept[] = {STATE_ROW(struct mcp_session, credential),
+                                          STATE_ROW(struct mcp_session, revision),
+                                          STATE_ROW(struct mcp_session, client),
+                                          STATE_ROW(struct mcp_session, level),
+                                          STATE_ROW(struct mcp_session, lines),
+                                          {.name = NULL}};
+static const struct state_field kept_wish[] = {
+    STATE_ROW(struct mcp_wish, structured), STATE_ROW(struct mcp_wish, here),
+    STATE_ROW(struct mcp_wish, answer),
+    STATE_ROW_AS("max_wait", struct mcp_wish, max_wait_s), {.name = NULL}};
+
 static struct json *wish_json(const struct mcp_wish *w)
 {
-    struct json *j = json_object(), *tools = json_array();
+    struct json *j = state_json(kept_wish, w), *tools = json_array();
     for (size_t i = 0; tool_at(i); i++) {
         if (w->tools[i])
             json_push_str(tools, str_of(tool_at(i)->name));
     }
     json_put(j, "tools", tools);
-    json_put_bool(j, "structured", w->structured);
-    json_put_bool(j, "here", w->here);
-    json_put_int(j, "answer", w->answer);
-    json_put_int(j, "max_wait", w->max_wait_s);
     return j;
 }
 
-static void wish_load(struct mcp_wish *w, const struct json *j)
+static void wish_load(struct mcp_wish *w, struct json *j)
 {
-    *w = (struct mcp_wish){.structured = json_bool(j, "structured", false),
-                           .here = json_bool(j, "here", false),
-                           .answer = json_int(j, "answer", 0),
-                           .max_wait_s = json_int(j, "max_wait", 0)};
+    *w = (struct mcp_wish){0};
+    state_read(kept_wish, w, j);
     for (struct json *v = json_first(json_get(j, "tools")); v; v = json_next(v)) {
         for (size_t i = 0; tool_at(i); i++)
             w->tools[i] |= str_eq(json_str_value(v, ""), str_of(tool_at(i)->name));
@@ -209,12 +214,7 @@ void mcp_session_keep(struct mcp_session *s)
 {
     char space[64];
     struct buf b = BUF_INIT(STATE_MAX);
-    struct json *j = json_object();
-    json_put_z(j, "credential", s->credential);
-    json_put_int(j, "revision", s->revision);
-    json_put_z(j, "client", s->client);
-    json_put_int(j, "level", s->level);
-    json_put_bool(j, "lines", s->lines);
+    struct json *j = state_json(kept, s);
     json_put(j, "wish", wish_json(&s->wish));
     mcp_listeners_keep(s, j);
     if (json_print(&b, j) == 0)
@@ -237,12 +237,11 @@ void mcp_session_load(struct mcp *m, struct str id, struct str state)
     struct mcp_session *s = session_new(m, json_str(j, "credential", "").p);
     memcpy(s->id, id.p, id.n);
     map_put(&m->by_id, str_of(s->id), s);
-    s->revision = (enum mcp_revision)json_int(j, "revision", MCP_LEGACY);
-    s->level = (int)json_int(j, "level", -1);
-    snprintf(s->client, sizeof(s->client), "%s", json_str(j, "client", "").p);
+    s->revision = MCP_LEGACY;
+    s->level = -1;
+    state_read(kept, s, j);
     wish_load(&s->wish, json_get(j, "wish"));
     s->again = true;
-    s->lines = json_bool(j, "lines", false);
     if (s->lines)
         mcp_link_new(s)->lost_ms = clock_ms();
     mcp_listeners_load(s, j);

@@ -24,6 +24,7 @@
 
 #include "action/action.h"
 #include "base/list.h"
+#include "engine/state.h"
 #include "file/fileact.h"
 #include "front/front.h"
 #include "http/httpd.h"

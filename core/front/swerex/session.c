@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_MAX = ACTION_SESSION_MAX + 16, ROWS = 24, COLS = 80 };
+enum { ROWS = 24, COLS = 80 };
+
+static const char prefix[] = "swerex/";
 
 /* Set before bash reads the user's files: a terminal without sequences. */
 static const char variables[] = "TERM=dumb";
@@ -66,16 +68,9 @@ static struct swerex_session *add(struct swerex *w, struct str name)
     return s;
 }
 
-static void key_of(const struct swerex_session *s, char key[KEY_MAX])
-{
-    snprintf(key, KEY_MAX, "swerex/%s", s->engine);
-}
-
 static void forget(struct swerex_session *s)
 {
-    char key[KEY_MAX];
-    key_of(s, key);
-    hold_put(s->w->en->hold, str_of(key), STR(""));
+    state_drop(s->w->en, prefix, s->engine);
     list_del(&s->node);
     s->w->nsessions--;
     free(s->name);
@@ -83,58 +78,30 @@ static void forget(struct swerex_session *s)
     free(s);
 }
 
+static const struct state_field kept[] = {
+    STATE_ROW(struct swerex_session, name),
+    STATE_ROW(struct swerex_session, closed),
+    STATE_ROW(struct swerex_session, made_by),
+    STATE_ROW(struct swerex_session, command),
+    STATE_ROW(struct swerex_session, cursor),
+    STATE_ROW(struct swerex_session, interactive),
+    STATE_ROW(struct swerex_session, said),
+    {.name = NULL}};
+
 void swerex_session_keep(const struct swerex_session *s)
 {
-    struct buf b = BUF_INIT(LIMIT_BLOB_MAX);
-    struct json *j = json_object();
-    char key[KEY_MAX];
-    key_of(s, key);
-    json_put_z(j, "name", s->name);
-    json_put_bool(j, "closed", s->closed);
-    json_put_z(j, "made_by", s->made_by);
-    json_put_z(j, "command", s->command);
-    json_put_int(j, "cursor", (int64_t)s->cursor);
-    json_put_bool(j, "interactive", s->interactive);
-    if (s->said)
-        json_put_z(j, "said", s->said);
-    json_print(&b, j);
-    hold_put(s->w->en->hold, str_of(key), buf_str(&b));
-    json_free(j);
-    buf_release(&b);
+    state_keep(s->w->en, prefix, s->engine, kept, s);
 }
 
-static void take_up(struct swerex *w, struct str engine, struct str state)
+static void take_up(void *arg, struct str engine, struct json *j)
 {
-    struct err e = ERR_INIT;
-    struct json *j = json_parse_kept(state, &e);
-    if (!j || engine.n > ACTION_SESSION_MAX) {
-        log_error("a session of SWE-ReX is lost: its state is damaged");
-        json_free(j);
-        return;
-    }
-    struct swerex_session *s = add(w, json_str(j, "name", ""));
-    memcpy(s->engine, engine.p, engine.n);
+    struct swerex_session *s = add(arg, STR(""));
+    snprintf(s->engine, sizeof(s->engine), "%.*s", STR_ARG(engine));
     s->ready = true;
-    s->closed = json_bool(j, "closed", false);
-    snprintf(s->made_by, sizeof(s->made_by), "%s", json_str(j, "made_by", "").p);
-    snprintf(s->command, sizeof(s->command), "%s", json_str(j, "command", "").p);
-    s->cursor = (uint64_t)json_int(j, "cursor", 0);
-    s->interactive = json_bool(j, "interactive", false);
-    if (json_has(j, "said"))
-        s->said = xstrdup(json_str(j, "said", "").p);
-    json_free(j);
+    state_read(kept, s, j);
 }
 
-void swerex_sessions_load(struct swerex *w)
-{
-    struct str key;
-    void *value;
-    for (void *it = NULL; (it = map_next(&w->en->states, it, &key, &value));) {
-        if (str_starts(key, STR("swerex/")) && !str_starts(key, STR(SWEREX_STAGED)))
-            take_up(w, str_sub(key, strlen("swerex/"), key.n),
-                    buf_str((const struct buf *)value));
-    }
-}
+void swerex_sessions_load(struct swerex *w) { state_each(w->en, prefix, take_up, w); }
 
 struct swerex_session *swerex_session_of(struct req *r, struct str name)
 {
