@@ -198,9 +198,16 @@ void picture_answer(struct picture *p, struct str bytes, struct buf *answers)
 {
     struct buf plain = BUF_INIT(SIZE_MAX);
     p->answers = answers;
-    for (size_t at = 0; at < bytes.n; at += ANSWER_PIECE) {
-        picture_feed(p, str_sub(bytes, at, ANSWER_PIECE), &plain);
+    for (size_t at = 0, seen, to = 0; at < bytes.n;) {
+        size_t n = at < to ? 0 : pic_pass_lines(p, str_sub(bytes, at, bytes.n), &seen);
+        at += n;
+        if (n > 0)
+            continue;
+        to = at < to ? to : at + seen;
+        struct str piece = str_sub(bytes, at, ANSWER_PIECE);
+        picture_feed(p, piece, &plain);
         buf_reset(&plain);
+        at += piece.n;
     }
     p->answers = NULL;
     buf_release(&plain);

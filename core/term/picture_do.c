@@ -295,7 +295,10 @@ static void private_mode(struct picture *p, int n, bool on)
     struct pic_modes *m = &p->m;
     switch (n) {
     case 1: simple(p, &m->cursor_keys, on, n, on); break;
-    case 5: simple(p, &m->reverse, on, n, on); break;
+    case 5:
+        pic_flush(p); /* rows that leave before it are reported by the old mode */
+        simple(p, &m->reverse, on, n, on);
+        break;
     case 6:
         settle(p);
         set_origin(p, on);
@@ -348,6 +351,7 @@ static void mode(struct picture *p, int n, bool on)
 static void reset(struct picture *p)
 {
     to_alt(p, false);
+    pic_flush(p);
     add(p, "\033[?5l\033c\033[1 q");
     pic_no_modes(p);
     pic_no_tabs(p, 0);

@@ -136,6 +136,96 @@ void pic_leave_all(struct picture *p)
     buf_release(&form);
 }
 
+/* ---- lines that pass through ---- */
+
+enum { TAB = 8 };
+
+/*
+ * The length of the line at the beginning of s, with its CR and LF, if it is ASCII, tabs
+ * included, and fits the row; else 0.
+ */
+static size_t plain_line(struct str s, int cols)
+{
+    size_t n = 0, col = 0, most = (size_t)cols;
+    for (; n < s.n && col <= most; n++) {
+        if (s.p[n] >= 0x20 && s.p[n] < 0x7f)
+            col++;
+        else if (s.p[n] == '\t' && (col + TAB) / TAB * TAB < most)
+            col = (col + TAB) / TAB * TAB;
+        else
+            break;
+    }
+    bool ends = n + 2 <= s.n && s.p[n] == '\r' && s.p[n + 1] == '\n';
+    return ends && col <= most ? n + 2 : 0;
+}
+
+/* Its form: the cells that tabs pass are blank. */
+static void report_line(struct picture *p, struct str line, struct buf *form)
+{
+    size_t col = 0;
+    buf_reset(form);
+    for (size_t i = 0; i < line.n; i++) {
+        size_t to = line.p[i] == '\t' ? (col + TAB) / TAB * TAB : col;
+        if (line.p[i] != '\t') {
+            while (form->n < col)
+                buf_addc(form, ' ');
+            buf_addc(form, line.p[i]);
+            to++;
+        }
+        col = to;
+    }
+    p->ev->row(p->ev_arg, buf_str(form), false);
+}
+
+/* Would a line of ASCII that is written on an empty last row be its form? */
+static bool lines_are_forms(struct picture *p)
+{
+    bool whole = p->m.top == 0 && p->m.bottom == p->rows - 1;
+    if (!p->ev || !p->ev->row || p->alt || !picture_whole(p) || !whole || p->m.insert ||
+        p->m.reverse || p->set[p->shift] == '0' || p->tabs_moved || p->rows == 1 ||
+        pic_place(p).row != p->rows - 1)
+        return false;
+    struct pic_pen pen = pic_pen_of(p);
+    return !pen.bold && !pen.italic && !pen.blink && !pen.reverse && !pen.conceal &&
+           !pen.strike && pen.underline == 0 && pen.font == 0 &&
+           VTERM_COLOR_IS_DEFAULT_FG(&pen.fg) && VTERM_COLOR_IS_DEFAULT_BG(&pen.bg);
+}
+
+size_t pic_pass_lines(struct picture *p, struct str bytes, size_t *seen)
+{
+    size_t at = 0, n, lines = 0, rows = (size_t)p->rows, first = 0;
+    struct buf form = BUF_INIT(SIZE_MAX), plain = BUF_INIT(SIZE_MAX);
+    const struct picture_events *ev = p->ev;
+    bool wrapped;
+    *seen = 0;
+    if (!lines_are_forms(p))
+        return 0;
+    for (; (n = plain_line(str_sub(bytes, at, bytes.n), p->cols)) > 0; at += n)
+        lines++;
+    *seen = at;
+    if (lines < 3 * rows)
+        return 0;
+    /* The first one ends what is in the last row, which is empty after that. */
+    first = plain_line(bytes, p->cols);
+    picture_feed(p, str_sub(bytes, 0, first), &plain);
+    for (int y = 0; y + 1 < p->rows; y++) {
+        buf_reset(&form);
+        picture_row(p, y, false, &form, &wrapped);
+        ev->row(p->ev_arg, buf_str(&form), wrapped);
+    }
+    for (lines -= rows; lines > 0; lines--, first += n) {
+        n = plain_line(str_sub(bytes, first, bytes.n), p->cols);
+        report_line(p, str_sub(bytes, first, n - 2), &form);
+    }
+    /* The others push out rows that were reported above. */
+    p->ev = NULL;
+    picture_feed(p, str_sub(bytes, first, at - first), &plain);
+    p->ev = ev;
+    buf_release(&form);
+    buf_release(&plain);
+    return at;
+}
+
 void picture_look(struct picture *p, struct picture_state *out)
 {
     VTermPos pos = pic_place(p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The inside of a struct picture: picture.c parses, picture_do.c executes what was
- * parsed, picture_answer.c answers, picture_paint.c paints. For these four. */
+ * parsed, picture_answer.c answers, picture_look.c reads rows, picture_paint.c paints. */
 #ifndef OD_TERM_PICTURE_OWN_H
 #define OD_TERM_PICTURE_OWN_H
 
@@ -119,6 +119,13 @@ void pic_answer_sequence(struct picture *p, char c);
 void pic_answer_string(struct picture *p, bool bell);
 
 /* ---- picture_look.c ---- */
+/*
+ * Takes lines at the beginning of bytes that enter an ordinary screen at the bottom and,
+ * but for the last ones, leave it at the top: libvterm would move all rows for each.
+ * Returns how many bytes were taken; 0: libvterm has to see the first *seen ones, at
+ * least.
+ */
+size_t pic_pass_lines(struct picture *p, struct str bytes, size_t *seen);
 /* The screen is about to be cleared as a whole: its rows leave at the top. */
 void pic_leave_all(struct picture *p);
 

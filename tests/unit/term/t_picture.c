@@ -259,6 +259,8 @@ TEST(rows_that_leave)
     leaves("a\nb\nc\nd\ne", "a| b|"); /* a line feed is only that */
     leaves("1234567890abc\r\n2\r\n3\r\n4", "1234567890>abc|");
     leaves("1234567890abc\r\n\033[3S", "1234567890>abc||");
+    leaves("x\r\n\r\n\r\n\033[?5h", "x|");
+    leaves("\033[?5hx\r\n\r\n\r\n\033c", "x|");
     leaves("x  \r\n\033[44m \033[m\r\n\r\n\r\n\r\n", "x  |\0330;8;4m ||");
     leaves("\033[1;31mr\033[38;5;200mx\033[38;2;1;2;3;4my\033[mz\r\n\r\n\r\n",
            "\0331;1;8mr\0331;10000c8;8mx\0335;2010203;8my\0330;8;8mz|");
@@ -274,6 +276,72 @@ TEST(rows_that_stay)
     leaves("a\r\n\r\nb\033[H\033[J", "a||b|");
     leaves("a\r\nb\033[J\033[1J\033[K", "");
     leaves("\033[?1049ha\033[2J", "");
+}
+
+/* What a screen of its own is: rows that left, those that are shown, and its state. */
+static void describe(struct picture *p, struct buf *out)
+{
+    struct picture_state s;
+    int rows, cols;
+    bool wrapped;
+    picture_size(p, &rows, &cols);
+    for (int y = 0; y < rows; y++) {
+        buf_addz(out, "\n");
+        picture_row(p, y, false, out, &wrapped);
+        buf_addc(out, wrapped ? '>' : '|');
+    }
+    picture_look(p, &s);
+    buf_addf(out, "%d %d %d %d %d", s.row, s.col, s.top, s.bottom, s.alt);
+    picture_paint(p, out, NULL, NULL);
+}
+
+/* Lines pass a screen in one call as they do byte by byte. */
+static void same_lines(int rows, int cols, struct str s)
+{
+    struct picture *one = picture_new_large(rows, cols);
+    struct picture *all = picture_new_large(rows, cols);
+    struct buf seen_one = BUF_INIT(1 << 24), seen_all = BUF_INIT(1 << 24);
+    struct buf answers = BUF_INIT(1 << 20), other = BUF_INIT(1 << 20);
+    picture_watch(one, &logged, &seen_one);
+    picture_watch(all, &logged, &seen_all);
+    for (size_t i = 0; i < s.n; i++)
+        picture_answer(one, str_sub(s, i, 1), &answers);
+    picture_answer(all, s, &other);
+    describe(one, &seen_one);
+    describe(all, &seen_all);
+    /* The next line, too, and what is joined to the last character. */
+    picture_answer(one, STR("x\r\n\xcc\x81\033[3b!"), &answers);
+    picture_answer(all, STR("x\r\n\xcc\x81\033[3b!"), &other);
+    describe(one, &seen_one);
+    describe(all, &seen_all);
+    CHECK(str_eq(buf_str(&seen_one), buf_str(&seen_all)));
+    CHECK(str_eq(buf_str(&answers), buf_str(&other)));
+    picture_free(one);
+    picture_free(all);
+    buf_release(&seen_one);
+    buf_release(&seen_all);
+    buf_release(&answers);
+    buf_release(&other);
+}
+
+TEST(lines_that_pass)
+{
+    uint32_t seed = 99;
+    enum { WORDS = sizeof(words) / sizeof(words[0]) };
+    for (int round = 0; round < 400; round++) {
+        struct buf s = BUF_INIT(1 << 20);
+        int rows = 1 + round % 7, cols = 2 + round % 29;
+        for (int i = 0; i < 12; i++) {
+            seed = seed * 1664525 + 1013904223;
+            if ((seed >> 20) % 3 > 0)
+                buf_addz(&s, words[(seed >> 8) % WORDS]);
+            for (int n = (int)(seed >> 10) % (5 * rows); n > 0; n--)
+                buf_addf(&s, "%.*s\r\n", n % (cols + 1),
+                         n % 3 ? "x 2345 789 12345" : "\tx\t 1\t\t");
+        }
+        same_lines(rows, cols, buf_str(&s));
+        buf_release(&s);
+    }
 }
 
 static void row_is(struct picture *p, int y, bool beneath, const char *want, bool joined)
