@@ -127,3 +127,10 @@ bool times_next(int fd, unsigned *i, struct times_entry *out)
     }
     return true;
 }
+
+int64_t times_created_us(int fd)
+{
+    struct times_entry first;
+    unsigned zero = 0;
+    return times_next(fd, &zero, &first) && first.offset == 0 ? first.ms * 1000 : 0;
+}

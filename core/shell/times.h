@@ -48,5 +48,7 @@ struct times_entry {
 };
 /* Reads entry *i and moves on. Returns false after the last. */
 bool times_next(int fd, unsigned *i, struct times_entry *out);
+/* When the spool was made, in microseconds since 1970; 0: that is not known. */
+int64_t times_created_us(int fd);
 
 #endif

@@ -68,6 +68,16 @@ row('two viewers see the same rows, and the size stays that of the session', asy
   await small.context.close();
 });
 
+row('commands are above their output, also those from before the page came', async ({ server }) => {
+  await run(server, 'echo ol""d', 'prompts');
+  const { context, page } = await watch(server, 'prompts');
+  await shows(page, 'old');
+  await run(server, 'for i in 1 2\ndo echo ne""w$i; done', 'prompts');
+  await shows(page, 'new2');
+  same((await screen(page)).filter(Boolean), ['$ echo ol""d', 'old', '$ for i in 1 2 …', 'new1', 'new2']);
+  await context.close();
+});
+
 row('a screen far larger than the panel: letters of 12 px, and the last line in sight', async () => {
   const server = await serve();
   await server.act('run', { command: 'seq 150; echo the-end' }); // V0's terminal has 1000 lines
@@ -163,9 +173,9 @@ row('who does not drive is told so; take, take over, give back', async ({ server
 row('a reload amid a full-screen program gives the rows of who stayed', async ({ server }) => {
   await run(server, 'true', 'full');
   const stays = await watch(server, 'full'), again = await watch(server, 'full');
-  const draw = 'printf "\\033[?1049h\\033[2J\\033[3;5Htop-left\\033[20;40H\\033[7m日本 end\\033[m"; ' +
+  const draw = 'printf "\\033[?1049h\\033[2J\\033[3;5Htop""-left\\033[20;40H\\033[7m日本 e""nd\\033[m"; ' +
     'read -r a; printf "\\033[?1049l"';
-  const done = run(server, `${draw}; echo left-it`, 'full');
+  const done = run(server, `${draw}; echo left-''it`, 'full');
   await shows(stays.page, 'top-left');
   await again.page.reload();
   await again.page.click('.tabs.small [role=tab]:text-is("full")');
@@ -189,7 +199,7 @@ row('a killed worker: the page goes on, with each line once', async () => {
   await shows(page, 'before-kill');
   await take(page);
   await server.ask('/events?wait=0', { action: 'run', args: { until: 'end',
-    command: 'for i in $(seq 40); do echo kill-$i; sleep 0.05; done; echo kill-end' } });
+    command: 'for i in $(seq 40); do echo kill-$i; sleep 0.05; done; echo kill-""end' } });
   await shows(page, 'kill-3');
   process.kill(server.status().worker, 'SIGKILL');
   await shows(page, 'kill-end');

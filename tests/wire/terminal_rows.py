@@ -193,7 +193,7 @@ def _(s):
         same(v.frames[0][0], 2)
         pictures.append(v.frames[0])
     same(pictures, pictures[:1] * 4)
-    for part in ("first", "red", "\x1b[2;1H", "\x1b[4;1H2"):
+    for part in ("first", "red", "\x1b[2;1H", "\x1b[6;1H2"):
         has(pictures[0][2].decode(), part)
     same(others[3].hello()["viewers"], 5)
     s.run("one", "echo for all")
@@ -346,7 +346,7 @@ def _(s):
     s.run("hush", "echo pass; echo word77")
     v = s.view("hush")
     v.hello()
-    s.run("hush", "printf hun; sleep 0.2; printf 'ter77 after\\n'", secrets={"P": "hunter77"})
+    s.run("hush", "printf hun; sleep 0.2; printf 'ter77 af''ter\\n'", secrets={"P": "hunter77"})
     v.shows("after")
     has(v.text(), "<secret_hidden> after")
     s.run("hush", "true", secrets={"Q": "word77"})
@@ -427,6 +427,44 @@ def _(s):
     v.close()
 
 
+def prompts(v, kind):
+    """The commands in frames of this kind; an x stands for many."""
+    found = re.findall(r"\x1b\[0;90m(\$ .*?)\x1b\[m\r\n", v.text((kind,)))
+    return [re.sub("x{100,}", "x", p) for p in found]
+
+
+@row("commands are above their output, as a prompt has them, and in nothing but what is shown")
+def _(s):
+    before = s.run("prompts", "echo o''ne")
+    s.run("prompts", "cd /; true")
+    s.run("prompts", "printf 'no newline'", secrets={"S": "hidden77"})
+    v = s.view("prompts")
+    wait_for(lambda: v.frames, "a picture")
+    text = re.sub(r"\x1b\[[0-9;]*[mH]", "|", v.text())
+    for part in ("$ echo o''ne|one|", "|$ cd /; true|", "$ printf 'no newline'|no newline|"):
+        has(re.sub(r"\|+", "|", text), part)
+    s.run("prompts", "for i in 1 2\ndo echo t$i; done")
+    s.run("prompts", "echo hidden77; : " + "x" * 400)
+    s.run("prompts", "printf '\\033[?1049h\\033[Hfull '; echo $((1+1))-screen")
+    s.run("prompts", "printf '\\033[?1049l'; echo b''ack")
+    v.shows("back\r\n")
+    wanted = ["$ for i in 1 2 …", "$ echo <secret_hidden>; : x …",
+              "$ printf '\\033[?1049h\\033[Hfull '; echo $((1+1))-screen"]
+    same(prompts(v, 1), wanted, "none while a full-screen program has the screen")
+    has(v.text((1,)), "\r\n\x1b[0;90m$ for i in 1 2 …\x1b[m\r\nt1\r\nt2\r\n")
+    v.send({"since": 0, "picture": True})
+    wait_for(lambda: any(k == 3 and not d for k, _, d in v.frames), "the end of older output")
+    same(prompts(v, 3),
+         ["$ echo o''ne", "$ cd /; true", "$ printf 'no newline'", *wanted], "older output")
+    same(before["content"], "one\n")
+    _, events = cast(s, "prompts")
+    lacks(of(events, "o"), "$ ")
+    for path in glob.glob(s.dir + "/state/*/spool/*"):
+        with open(path, "rb") as f:
+            lacks(f.read().decode(errors="replace"), "$ echo o''ne")
+    v.close()
+
+
 @row("more output than can be drawn: what is shown is of now", slow=True)
 def _(s):
     s.run("now", "true")
@@ -447,19 +485,19 @@ def _(_):
     s.run("k", "true")
     v = s.view("k")
     wait_for(lambda: v.frames, "a picture")
-    s.act("k", "run", wait=False, command="for i in $(seq 300); do echo n$i; sleep 0.01; done; echo do''ne")
+    s.act("k", "run", wait=False, command="for i in $(seq 300); do echo n$i; sleep 0.01; done; echo e''nd")
     v.shows("n20\r\n")
     os.kill(s.worker(), signal.SIGKILL)
     wait_for(lambda: v.code is not None, "the link breaks")
     text, links = v.text((1,)), 0
-    while "done" not in text:
+    while "end" not in text:
         links += 1
         holds(links < 50, "too many links")
         try:
             after = s.view("k", since=v.offset)
         except (OSError, websockets.WebSocketException, asyncio.TimeoutError):
             continue
-        wait_for(lambda: "done" in after.text() or after.code is not None, "the rest")
+        wait_for(lambda: "end" in after.text() or after.code is not None, "the rest")
         same([k for k, _, _ in after.frames if k == 2], [])
         text += after.text()
         v = after
@@ -499,7 +537,7 @@ def _(s):
     v = s.view("uni")
     wait_for(lambda: v.frames, "a picture")
     s.run("uni", "printf '\\344'; sleep 0.1; printf '\\270'; sleep 0.1; printf '\\226ok\\n'; "
-          "printf '\\033[?1049h\\033[2;3H\\033[38;5;200m\\360\\237\\230\\200\\033]0;my title\\007'")
+          "printf '\\033[?1049h\\033[2;3H\\033[38;5;200m\\360\\237\\230\\200\\033]0;my ti''tle\\007'")
     v.shows("my title")
     has(v.text(), "世ok")
     late = s.view("uni")

@@ -662,7 +662,7 @@ function terminalPanel(page) {
     function moveTo(from) {
         if (typeof from !== 'number' || !term)
             return;
-        const mark = marks.filter(m => m.at <= from && !m.marker.isDisposed).pop();
+        const mark = marks.filter(m => m.at < from && !m.marker.isDisposed).pop();
         if (mark)
             term.scrollToLine(mark.marker.line);
     }

@@ -6,7 +6,7 @@
  * One person drives at a time. A driver is attached (session_attach), so that the shell
  * has a prompt and an echo; watching changes nothing.
  */
-#include "front/terminal/own.h"
+#include "front/terminal/prompts_own.h"
 
 #include "action/control.h"
 #include "base/log.h"
@@ -169,6 +169,19 @@ static void on_hold(struct timer *t)
         op_pump(f->op);
 }
 
+/* Paints the commands that begin at `upto` or before, after all output before that. */
+static void paint_prompts(struct feed *f, uint64_t upto)
+{
+    struct buf out = BUF_INIT(1 << 20);
+    uint64_t at = 0;
+    while (!f->left && prompts_paint(f->prompts, f->t, f->pic, upto, &at, &out)) {
+        f->at = at > f->at ? at : f->at;
+        add_piece(f, buf_str(&out), f->at);
+        buf_reset(&out);
+    }
+    buf_release(&out);
+}
+
 /* Output reached the place where returning viewers continue. */
 static void at_split(struct feed *f)
 {
@@ -191,6 +204,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     struct session_view view;
     size_t most = bytes.n;
     (void)stream;
+    paint_prompts(f, offset);
     /* Marks were left out at the split: these bytes are after it. */
     if (f->split && offset >= f->split)
         at_split(f);
@@ -230,12 +244,13 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     return used;
 }
 
-/* Called before output and before marks that are left out: `at` is after both. */
+/* Called before output and before marks that are left out: `at` is after both. Output
+ * waits until the log was asked which commands it is of. */
 static bool on_ask(struct op *op)
 {
     struct feed *f = op->owner;
     task_defer(f->t->en->loop, &f->task);
-    return true;
+    return prompts_ready(f->prompts);
 }
 
 static void on_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
@@ -249,6 +264,7 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
         return;
     if (f->split && to >= f->split)
         at_split(f);
+    prompts_skip(f->prompts, to);
     struct piece *x = add_piece(f, STR(""), to);
     x->kind = PIECE_GAP;
     x->from = from;
@@ -273,6 +289,13 @@ static void on_task(struct task *task)
 {
     struct feed *f = container_of(task, struct feed, task);
     struct list *it, *tmp;
+    if (f->op && !prompts_ready(f->prompts)) {
+        prompts_read(f->prompts);
+        task_defer(f->t->en->loop, task);
+        op_pump(f->op);
+    }
+    if (f->op)
+        paint_prompts(f, f->op->cursor);
     if (f->op && !f->left && f->op->cursor > f->at)
         f->at = f->op->cursor;
     if (f->split && f->at >= f->split)
@@ -332,6 +355,8 @@ struct feed *feed_of(struct terminal *t, struct session *s, uint64_t since)
     f->at = f->first;
     f->target = view.view;
     f->split = since > f->first && since <= f->target ? since : 0;
+    f->prompts = xnew(struct prompts);
+    prompts_open(f->prompts, s, f->first);
     f->op = op_new(OP_VIEW, &sink, f);
     f->op->cursor = f->first;
     session_observe(s, f->op);
@@ -353,6 +378,8 @@ static void feed_free(struct feed *f)
     while (!list_empty(&f->pieces))
         drop_piece(f, list_first(&f->pieces, struct piece, node));
     picture_free(f->pic);
+    prompts_release(f->prompts);
+    free(f->prompts);
     timer_stop(&f->hold);
     timer_stop(&f->lapse);
     task_cancel(&f->task);

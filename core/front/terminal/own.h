@@ -7,6 +7,7 @@
  *              newest pieces, which all viewers share; who drives
  *   viewer.c   one connection
  *   replay.c   older output for one viewer
+ *   prompts.c  the commands of both, as a prompt shows them
  *   recording.c, recording_log.c   a session as a recording (recording.h)
  *
  *   session ── op ──▶ secrets hidden ──▶ picture ──▶ pieces ──▶ viewer, viewer, …
@@ -60,6 +61,7 @@ struct piece {
 };
 
 struct watcher;
+struct prompts;
 
 struct feed {
     struct list node;
@@ -67,6 +69,7 @@ struct feed {
     char session[ACTION_SESSION_MAX + 1];
     struct op *op;       /* borrowed from the session; NULL: the session is gone */
     struct picture *pic; /* owned */
+    struct prompts *prompts; /* owned */
     struct list pieces;  /* owned */
     size_t bytes;        /* of them */
     uint64_t at;         /* the picture has the output up to here */

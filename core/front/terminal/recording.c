@@ -429,8 +429,6 @@ struct recording *recording_open(struct engine *en, const struct recording_ask *
     }
     struct recording *x = xnew(struct recording);
     int fd = s ? session_times(s) : process_times(p);
-    struct times_entry first;
-    unsigned zero = 0;
     x->en = en;
     x->calls = calls;
     x->arg = arg;
@@ -439,8 +437,7 @@ struct recording *recording_open(struct engine *en, const struct recording_ask *
     x->log.process = !s;
     x->log.action = q->from;
     snprintf(x->log.session, sizeof(x->log.session), "%.*s", STR_ARG(q->session));
-    if (times_next(x->times, &zero, &first) && first.offset == 0)
-        x->log.created_us = first.ms * 1000;
+    x->log.created_us = times_created_us(x->times);
     recorded_open(&x->log);
     cast_begin(&x->writer, q->version == 3 ? CAST_V3 : CAST_V2, 0, 0);
     buf_init(&x->plain, PLAIN_MAX);

@@ -130,6 +130,8 @@ static void add_action(struct recorded_log *g, struct str line, uint64_t id, int
         *c = (struct recorded){
             .id = id, .begin_us = us, .command = true, .typed = g->process};
         size_t n = utf8_cut(first, first.n < RECORDED_TEXT ? first.n : RECORDED_TEXT);
+        c->input = json_bool(args, "is_input", false);
+        c->more = n < first.n || line1.n > 0 || rest.n > 0;
         if (n > 0)
             memcpy(c->text, first.p, n);
         list_add_tail(c->typed ? &g->ready : &g->waiting, &c->node);
@@ -192,6 +194,7 @@ bool recorded_read(struct recorded_log *g)
         c->from = a->from;
         c->to = UINT64_MAX;
         list_del(&c->node);
+        g->nwaiting--;
         list_add_tail(&g->ready, &c->node);
     }
     return true;

@@ -17,6 +17,8 @@ struct recorded {
     uint64_t from, to; /* its output; to UINT64_MAX: it runs */
     int64_t begin_us, end_us;
     bool command, begun, typed;
+    bool input; /* the command is input for the one that runs */
+    bool more;  /* text is not all of it */
     char text[RECORDED_TEXT + 1]; /* its first line */
 };
 
@@ -45,7 +47,8 @@ void recorded_release(struct recorded_log *g);
 bool recorded_look(struct recorded_log *g);
 /* Sets where the second pass begins. Returns -1 and sets *e if `action` is unknown. */
 int recorded_begin(struct recorded_log *g, struct err *e);
-/* Adds commands to ready, a part of the log. Returns true when all were read. */
+/* Adds commands to ready, a part of the log. Returns true when all were read. If end is
+ * raised after that, it continues with the new events. */
 bool recorded_read(struct recorded_log *g);
 /* The oldest one that is ready; NULL: none. */
 struct recorded *recorded_first(struct recorded_log *g);

@@ -3,7 +3,7 @@
  * Older output for one viewer's scroll-back: frames 03 with at most TERMINAL_WINDOW bytes
  * of output, then one without bytes. It uses its own picture, which begins empty.
  */
-#include "front/terminal/own.h"
+#include "front/terminal/prompts_own.h"
 
 #include "base/xalloc.h"
 
@@ -13,6 +13,7 @@ struct replay {
     struct watcher *v;
     struct op *op;       /* borrowed from the session; NULL: that is gone */
     struct picture *pic; /* owned */
+    struct prompts prompts; /* owned; if op was made */
     uint64_t at, to;
     struct task over;
     bool picture; /* a picture is wanted at the end */
@@ -28,6 +29,20 @@ static bool send_part(struct replay *x, struct str bytes)
     return sent || !ws_is_open(&x->v->ws);
 }
 
+static void paint_prompts(struct replay *x, uint64_t upto)
+{
+    struct buf out = BUF_INIT(1 << 20);
+    uint64_t at = x->at;
+    if (upto > x->to)
+        upto = x->to;
+    while (prompts_paint(&x->prompts, x->v->t, x->pic, upto, &at, &out)) {
+        x->at = at > x->at ? at : x->at;
+        send_part(x, buf_str(&out));
+        buf_reset(&out);
+    }
+    buf_release(&out);
+}
+
 static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
 {
     struct replay *x = op->owner;
@@ -36,6 +51,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     (void)stream;
     if (offset < x->to && ws_queued(&x->v->ws) > x->v->ws.s.low)
         return 0; /* continues in on_room */
+    paint_prompts(x, offset);
     if (bytes.n > TERMINAL_FRAME)
         bytes.n = TERMINAL_FRAME;
     bytes.n = offset >= x->to            ? 0
@@ -58,7 +74,7 @@ static bool on_ask(struct op *op)
 {
     struct replay *x = op->owner;
     task_defer(x->v->t->en->loop, &x->over);
-    return true;
+    return prompts_ready(&x->prompts);
 }
 
 static void on_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
@@ -83,8 +99,16 @@ static void on_over(struct task *t)
 {
     struct replay *x = container_of(t, struct replay, over);
     struct watcher *v = x->v;
+    if (x->op && !prompts_ready(&x->prompts)) {
+        prompts_read(&x->prompts);
+        task_defer(v->t->en->loop, t);
+        op_pump(x->op);
+        return;
+    }
     if (x->op && x->at < x->to && x->op->cursor < x->to)
         return;
+    if (x->op)
+        paint_prompts(x, x->to);
     x->at = x->to;
     if (!send_part(x, STR("")))
         return;
@@ -118,6 +142,7 @@ void replay_begin(struct watcher *v, uint64_t from, bool picture)
         task_defer(v->t->en->loop, &x->over);
         return;
     }
+    prompts_open(&x->prompts, s, from);
     x->op = op_new(OP_VIEW, &sink, x);
     x->op->cursor = from;
     session_observe(s, x->op);
@@ -140,6 +165,8 @@ void replay_end(struct watcher *v)
         return;
     if (x->op)
         op_drop(x->op);
+    if (x->prompts.log.all)
+        prompts_release(&x->prompts);
     task_cancel(&x->over);
     picture_free(x->pic);
     loop_bury(v->t->en->loop, x, free);
