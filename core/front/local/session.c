@@ -15,6 +15,7 @@
 #include "os/sig.h"
 #include "shell/process.h"
 #include "shell/session.h"
+#include "term/termkey.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -645,10 +646,22 @@ static enum outside_state open_input(struct conn *c, struct session *s,
         if (bytes.n > 0)
             json_put_str(args, "text", bytes);
     } else {
-        int n = json_count(json_get(q, "keys"));
-        json_put_int(args, "bytes", (int64_t)bytes.n);
-        if (n > 0)
-            json_put_int(args, "keys", n);
+        struct json *named = json_array();
+        char key[TERMKEY_MAX];
+        size_t n = bytes.n;
+        for (struct json *k = json_first(json_get(q, "keys")); k; k = json_next(k)) {
+            struct str name = json_str_value(k, "");
+            if (termkey(key, name, false) > 0)
+                json_push_str(named, name);
+            else
+                n += name.n;
+        }
+        if (n > 0 || json_count(named) == 0)
+            json_put_int(args, "bytes", (int64_t)n);
+        if (json_count(named) > 0)
+            json_put(args, "keys", named);
+        else
+            json_free(named);
         if (json_bool(q, "eof", false))
             json_put_bool(args, "eof", true);
     }
