@@ -17,6 +17,7 @@
 enum {
     TOLD_MAX = 1 << 20, /* bytes of a cell's output in events */
     TELL_AT = 32 << 10, /* bytes in one event */
+    SHOWN_MAX = 512 << 10, /* bytes of a cell's pictures in events, as base64 */
     TELL_MS = 100,      /* output within this time goes into one event */
     PROMPT_MAX = 4096   /* bytes of a question for waits; the event has all of it */
 };
@@ -137,6 +138,26 @@ static void add(struct action_cell *c, bool display, struct str text)
 
 void action_cell_adds(struct action_cell *c, struct str text) { add(c, true, text); }
 
+/* A PNG or JPEG is shown at once; the observation has the others, too. */
+static void show_picture(struct action_cell *c, const struct json *content)
+{
+    static const char *const types[] = {"image/png", "image/jpeg"};
+    for (int i = 0; i < 2; i++) {
+        struct str data = json_str(json_get(content, "data"), types[i], "");
+        if (data.n == 0 || data.n > SHOWN_MAX - c->shown)
+            continue;
+        struct json *extras = json_object();
+        tell(c, false);
+        c->shown += data.n;
+        json_put_int(extras, "from", (int64_t)c->told);
+        json_put_int(extras, "to", (int64_t)c->told);
+        json_put_z(extras, "mime", types[i]);
+        json_put_str(extras, "data", data);
+        say(c, "cell_output", STR(""), extras);
+        return;
+    }
+}
+
 void action_cell_said(struct action_cell *c, struct str type, const struct json *content)
 {
     struct buf text = BUF_INIT(LIMIT_KERNEL_MESSAGE);
@@ -145,6 +166,8 @@ void action_cell_said(struct action_cell *c, struct str type, const struct json 
         f->said(f, type, content);
     if (c->told < TOLD_MAX && cell_text_of(&text, type, content))
         add(c, cell_text_displays(type), buf_str(&text));
+    if (c->all)
+        show_picture(c, content);
     buf_release(&text);
     if (c->unsaid.n >= TELL_AT)
         tell(c, false);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events of a running cell, for the actions `cell` and run_ipython. Its output is in
- * events cell_output, 1 MiB at most; pieces that come within 100 ms share an event. Its
+ * events cell_output, 1 MiB at most; pieces that come within 100 ms share an event. A
+ * picture has an event of its own; of the pictures, 512 KiB at most are shown. Its
  * questions are events cell_input, which the action `input` answers.
  */
 #ifndef OD_ACTION_CELL_H
@@ -18,6 +19,7 @@ struct action_cell {
     struct buf unsaid; /* owned; output that is in no event yet */
     bool open;         /* the last of it is a display that has not ended its line */
     uint64_t told;     /* bytes that are in events */
+    size_t shown;      /* bytes of pictures that are in events */
     struct timer tell;
     struct cell *cell; /* borrowed; NULL: it cannot be held */
     bool asks;         /* a question waits for its answer: */

@@ -58,6 +58,14 @@ static const struct member extras_output[] = {
     {.name = "id", .type = MEMBER_INT, .about = "The id of the action"},
     {.name = "from", .type = MEMBER_INT, .about = "Where it begins in the cell's text"},
     {.name = "to", .type = MEMBER_INT, .about = "Where it ends there"},
+    {.name = "mime",
+     .type = MEMBER_STRING,
+     .optional = true,
+     .about = "Of a picture, which has no text: its type"},
+    {.name = "data",
+     .type = MEMBER_STRING,
+     .optional = true,
+     .about = "Its bytes as base64"},
     {0}};
 
 static const struct member extras_input[] = {

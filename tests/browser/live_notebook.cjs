@@ -2,8 +2,11 @@
 // The notebook of the live page, and the notice of request_control, row by row.
 //   live_notebook.cjs [PATTERN]   runs the rows whose names have it
 const { accessible, holds, open, runRows, same, serve, until, ...live } = require('./live.cjs');
+const { spawnSync } = require('child_process');
 const fs = require('fs');
 const http = require('http');
+
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
 // Each row has a server of its own, as a page shows all cells that ran in a session.
 const row = (name, what, options) => live.row(name, async () => {
@@ -74,9 +77,8 @@ row('output shows while a cell runs, and Interrupt ends it', async ({ server }) 
 
 row('pictures are blobs, and SVG with a script is inert', async ({ server }) => {
   const { context, page, wrong } = await notebook(server);
-  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
   const c = await run(page, `import base64\nfrom IPython.display import Image, SVG, display\n` +
-    `display(Image(data=base64.b64decode("${png}"), format="png"))\n` +
+    `display(Image(data=base64.b64decode("${PNG}"), format="png"))\n` +
     'display(SVG(data="<svg xmlns=\'http://www.w3.org/2000/svg\' width=\'30\' height=\'20\' onload=\'document.title=1\'>' +
     '<script>top.document.title=\'hacked\';fetch(\'/alive\')</script><rect width=\'30\' height=\'20\'/></svg>"))');
   await until(() => c.locator('img').evaluateAll(all => all.length === 2 && all.every(i => i.naturalWidth > 0)),
@@ -171,6 +173,47 @@ row('what an agent runs shows, with its output as it comes', async ({ server }) 
   same(await page.locator('.nb-cell:has-text("elsewhere")').count(), 0);
   await context.close();
 }, ['--plugins', 'jupyter']);
+
+row('an agent\'s pictures come while its cell runs, and those of od jupyter-bridge with its kernel', async ({ server }) => {
+  const { context, page, wrong } = await notebook(server);
+  const draw = `import base64
+class P:
+    def _repr_png_(self): return base64.b64decode('${PNG}')
+from IPython.display import display
+display(P())
+`;
+  const done = server.act('cell', { code: `${draw}x = input("go? ")`, input: true });
+  const c = cell(page, 1);
+  await c.locator('img[src^="blob:"]').waitFor();
+  same((await c.locator('.nb-count').textContent()).includes('[*]'), true, 'it runs');
+  await c.locator('.nb-ask input').fill('on');
+  await c.locator('.nb-ask button').click();
+  await done;
+  await page.waitForFunction(() => !document.querySelector('.nb-cell.busy'));
+  same(await c.locator('img').count(), 1, 'when it has ended');
+  const ran = spawnSync(process.env.OD, ['jupyter-bridge', '--socket', `${server.root}/sock`, '-c', `${draw}"bridged"`],
+    { encoding: 'utf8' });
+  same(ran.status, 0, ran.stderr);
+  const b = page.locator('.nb-cell:has-text("bridged")');
+  await b.locator('img').waitFor();
+  holds(/^agent\npython \[\d+\]$/.test(await b.locator('.nb-count').textContent()), await b.locator('.nb-count').textContent());
+  same(wrong, []);
+  await context.close();
+});
+
+row('ports of kernels are no apps', async ({ server }) => {
+  const { extras } = await server.act('cell', { code: '1', choice: 'jupyter', spec: 'python3' });
+  if (extras.end !== 'ok')
+    return; // no Jupyter here
+  const { pid } = (await server.act('kernels')).extras.kernels[0];
+  const { context, page } = await open(server);
+  const { ports } = await page.evaluate(async () => {
+    const { page: token } = await (await fetch('session')).json();
+    return (await fetch('ports', { headers: { 'X-OD-Page': token } })).json();
+  });
+  same(ports.filter(p => p.pid === pid), []);
+  await context.close();
+});
 
 row('Markdown: nodes, links of http alone, no HTML', async ({ server }) => {
   const { context, page, wrong } = await notebook(server);

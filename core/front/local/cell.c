@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "ipc/frame.h"
+#include "kernel/cell_rich.h"
 #include "kernel/cell_text.h"
 #include "kernel/kernel.h"
 
@@ -31,6 +32,8 @@ struct cell_call {
     struct kernel *k; /* borrowed; valid while cell is */
     char id[LIMIT_ID + 1];
     struct buf said;            /* the part of its text for the log */
+    struct cell_rich rich;      /* what is more than text, for the log */
+    bool more;                  /* there is something */
     const struct kernel *about; /* borrowed; sent with the result; NULL: not wanted */
 };
 
@@ -38,6 +41,7 @@ static void call_free(struct cell_call *q)
 {
     buf_release(&q->lines);
     buf_release(&q->said);
+    cell_rich_release(&q->rich);
     json_free(q->result);
     free(q);
 }
@@ -77,9 +81,13 @@ void local_cell_room(struct conn *c) { send_lines(c->cell); }
 static void on_output(void *owner, struct str type, const struct json *content)
 {
     struct cell_call *q = owner;
+    const struct json *data = json_get(content, "data");
     size_t at = q->lines.n;
     if (!buf_full(&q->said))
         cell_text_of(&q->said, type, content);
+    for (const struct json *v = json_first(data); v; v = json_next(v))
+        q->more |= strcmp(json_name(v), "text/plain") != 0;
+    cell_rich_add(&q->rich, type, content);
     if (buf_addz(&q->lines, "{\"type\":") < 0 || json_quote(&q->lines, type) < 0 ||
         buf_addz(&q->lines, ",\"content\":") < 0 || json_print(&q->lines, content) < 0 ||
         buf_addz(&q->lines, "}\n") < 0) {
@@ -120,6 +128,10 @@ static void end_action(struct cell_call *q, const struct cell_result *r)
     if (buf_full(&q->said)) {
         json_put_bool(extras, "cut", true);
         buf_resume(&q->said);
+    }
+    if (q->more) {
+        int dropped;
+        json_put(extras, "outputs", cell_rich_take(&q->rich, &dropped));
     }
     local_end(q->c, buf_str(&q->said), extras);
 }
@@ -216,6 +228,7 @@ int local_cell(struct conn *c, const struct json *j, struct err *e)
     memcpy(q->id, id, sizeof(q->id));
     buf_init(&q->lines, 2 * (size_t)LIMIT_KERNEL_MESSAGE);
     buf_init(&q->said, SAID_MAX);
+    cell_rich_init(&q->rich);
     struct cell_opts o = {
         .id = id,
         .code = json_str(j, "code", ""),

@@ -300,7 +300,7 @@ function notebookPanel(page) {
         empty, list);
     // Our cells by the client_id of their run, and all cells by the id of the action.
     const cells = [], sent = new Map(), running = new Map(), tag = 'page-' + Math.random().toString(36).slice(2);
-    let book = {}, runs = 0;
+    let book = {}, runs = 0, follows = true;
 
     const onNote = e => {
         for (const frame of list.querySelectorAll('iframe')) {
@@ -314,8 +314,8 @@ function notebookPanel(page) {
         cells.forEach((c, i) => c.name(i + 1));
     }
 
-    function add(type, { source = '', after, agent, outputs = [], count = null, kept = {} } = {}) {
-        const c = { type, agent, outputs, count, kept };
+    function add(type, { source = '', after, agent, kernel, outputs = [], count = null, kept = {} } = {}) {
+        const c = { type, agent, kernel, outputs, count, kept };
         const field = el('textarea', { spellcheck: 'false', autocapitalize: 'off', readonly: agent || !may,
             rows: 1, oninput: fit, onkeydown: onKey });
         const mark = el('span', { class: 'nb-count' }), out = el('div', { class: 'nb-out' });
@@ -346,7 +346,7 @@ function notebookPanel(page) {
             field.setAttribute('aria-label', what + ' of cell ' + n + (agent ? ', by the ' + agent : ''));
             run.setAttribute('aria-label', 'Run cell ' + n);
             drop.setAttribute('aria-label', 'Delete cell ' + n);
-            mark.textContent = (agent ? agent + ' ' : '') + (type !== 'code' ? '' : c.busy ? '[*]'
+            mark.textContent = (agent ? agent + (c.kernel ? '\n' + c.kernel : '') + ' ' : '') + (type !== 'code' ? '' : c.busy ? '[*]'
                 : '[' + (c.count ?? ' ') + ']');
         };
 
@@ -367,8 +367,10 @@ function notebookPanel(page) {
             c.root.classList.toggle('busy', on);
             number();
         };
-        c.say = text => {
-            live.hidden = false;
+        c.say = ({ content: text, extras: { mime, data } }) => {
+            if (NOTEBOOK_PICTURES.test(mime))
+                out.append(notebookPicture(mime, data));
+            live.hidden &&= !text;
             live.append(text);
             if (live.textContent.length > NOTEBOOK_TEXT_MAX)
                 live.textContent = live.textContent.slice(-NOTEBOOK_TEXT_MAX / 2);
@@ -379,7 +381,7 @@ function notebookPanel(page) {
                 e.preventDefault();
                 const text = answer.value;
                 form.remove();
-                await page.act('input', { id, text }).catch(error => page.say('Answer: ' + error.message));
+                await page.act('input', { id, text }, null, password && text.length > 3 ? [text] : undefined).catch(error => page.say('Answer: ' + error.message));
             } }, el('label', null, (prompt || 'Input') + ' ', answer), el('button', null, 'Answer'));
             out.querySelector('.nb-ask')?.remove();
             if (may) {
@@ -397,6 +399,7 @@ function notebookPanel(page) {
             if (e.extras?.why && e.extras.end !== 'error')
                 c.outputs.push({ output_type: 'stream', name: 'stderr', text: e.extras.why + '\n' });
             c.count = e.extras?.count ?? null;
+            c.kernel ??= e.extras?.kernel;
             c.show();
             c.setBusy(false);
             c.done?.(e.observation !== 'error' && (e.extras?.end ?? 'ok') === 'ok');
@@ -540,9 +543,11 @@ function notebookPanel(page) {
         if ((e.session ?? 'main') !== page.session() || e.args?.silent)
             return;
         const agent = e.client_id?.startsWith('page-') ? 'page' : 'agent';
-        const c = add('code', { source: e.args?.code ?? '', agent });
+        const c = add('code', { source: e.args?.code ?? '', agent, kernel: e.args?.kernel });
         c.setBusy(true);
         running.set(e.id, c);
+        if (follows)
+            c.root.scrollIntoView({ block: 'nearest' });
         const agents = cells.filter(each => each.agent && !each.busy);
         if (agents.length > NOTEBOOK_AGENT_MAX) {
             cells.splice(cells.indexOf(agents[0]), 1);
@@ -557,7 +562,7 @@ function notebookPanel(page) {
         else if (e.action === 'input')
             running.get(e.args?.id)?.answered();
         else if (e.observation === 'cell_output')
-            running.get(e.extras.id)?.say(e.content);
+            running.get(e.extras.id)?.say(e);
         else if (e.observation === 'cell_input')
             running.get(e.extras.id)?.ask(e.extras.id, e.content, e.extras.password);
         else if (e.cause && running.has(e.cause)) {
@@ -565,6 +570,7 @@ function notebookPanel(page) {
             running.delete(e.cause);
         }
     });
+    page.events('follow', ({ on }) => follows = on);
     addEventListener('message', onNote);
     notebookColours();
     if (may)

@@ -8,7 +8,9 @@
 #include "base/xalloc.h"
 #include "engine/engine.h"
 #include "front/pass/pass.h"
+#include "os/file.h"
 #include "os/listening.h"
+#include "os/procfs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@ enum {
     LOOK_MS = 1000,
     WAIT_LOOKS = 25, /* after these, the unchanged list is the answer */
     TAG_HEX = 16,
+    EPHEMERAL = 32768, /* ports from here on are those that programs do not choose */
     WAITING_MAX = 64 /* more requests are answered at once */
 };
 
@@ -30,6 +33,30 @@ struct ports_wait {
     char tag[TAG_HEX + 1]; /* of the list that the client has */
 };
 
+static bool is_host(pid_t pid)
+{
+    char path[64];
+    struct buf b = BUF_INIT(4096);
+    struct err e = ERR_INIT;
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+    bool is = file_read(path, 4096, &b, &e) == 0 &&
+              (str_starts(buf_str(&b), STR("od-kernel")) ||
+               str_starts(buf_str(&b), STR("od-browser")));
+    buf_release(&b);
+    return is;
+}
+
+/*
+ * Is it a port by which a host talks with its kernel or browser, or these with
+ * themselves? An app in a kernel has a port that its code chose.
+ */
+static bool is_of_host(const struct listening *l)
+{
+    struct procfs_stat s;
+    return l->port >= EPHEMERAL && l->pid &&
+           (is_host(l->pid) || (procfs_stat(l->pid, &s) == 0 && is_host(s.ppid)));
+}
+
 /* Finds the ports of apps, without ours; tag: a string that changes when they do. */
 static size_t find_apps(const struct page *p, struct listening all[LISTENING_MAX],
                         char tag[TAG_HEX + 1])
@@ -39,7 +66,7 @@ static size_t find_apps(const struct page *p, struct listening all[LISTENING_MAX
     struct hash h;
     hash_begin_sha256(&h);
     for (size_t i = 0; i < found; i++) {
-        if (pass_is_ours(p->fronts, all[i].port))
+        if (pass_is_ours(p->fronts, all[i].port) || is_of_host(&all[i]))
             continue;
         char line[64];
         int len = snprintf(line, sizeof(line), "%u %d %s\n", all[i].port, (int)all[i].pid,
