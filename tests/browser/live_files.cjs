@@ -196,7 +196,7 @@ row('100 MB by drop, with progress; the same bytes come back', async ({ server }
   const [told] = (await events(server)).filter(e => e.observation === 'human_input' &&
     e.extras.path === path.join(at, 'into/big.bin'));
   same([told.extras.of, told.extras.viewer, told.extras.size], ['files', 'ann', MANY]);
-  await page.waitForSelector('#rows li:has-text("ann: uploaded")');
+  await page.waitForSelector('#rows li:has-text("ann uploaded")');
   await item(page, 'into').click();
   await item(page, 'big.bin').click();
   await page.waitForSelector('#files-download');

@@ -605,6 +605,79 @@ row('reduced motion: nothing moves', async ({ server }) => {
   await context.close();
 });
 
+const said = page => page.evaluate(() => [...document.querySelectorAll('#rows > li')].map(li =>
+  [li.dataset.state, li.querySelector('.text').textContent, li.querySelector('.status').textContent]));
+
+row('what people and programs did is in sentences, and a request that succeeded is not red', async () => {
+  const server = await serve();
+  await server.act('run', { command: 'true', until: 'end' });
+  const { page, context, wrong } = await open(server);
+  await page.waitForFunction(() => document.getElementById('terminal-status').textContent === 'You watch, nobody drives');
+  await page.click('#terminal-drive');
+  await page.waitForSelector('#people:has-text("you drive")');
+  const other = await open(server);
+  await other.page.waitForSelector('#terminal-drive:text-is("Take it from somebody")');
+  await other.context.close();
+  await page.locator('.xterm-helper-textarea').focus();
+  await page.keyboard.type(': x');
+  await shown(page, 'somebody typed');
+  await page.keyboard.press('Enter');
+  await page.click('#terminal-drive');
+  await shown(page, 'somebody gave the keyboard back');
+  const sleeping = server.act('run', { command: 'sleep 600', until: 'end' });
+  await until(async () => (await said(page)).some(r => r[1] === 'sleep 600' && r[2] === 'running'), 'it runs');
+  const next = server.act('run', { command: 'sleep 601', until: 'end' });
+  await until(async () => (await said(page)).some(r => r[1] === 'sleep 601' && r[2] === 'waits for its turn' &&
+    r[0] === 'waiting'), 'the next one waits');
+  const exec = (...args) => spawnSync(OD, ['exec', '--socket', `${server.root}/sock`, ...args], { encoding: 'utf8' });
+  same(exec('--kill').status, 0);
+  await sleeping;
+  await until(async () => (await said(page)).some(r => r[1] === 'sleep 601' && r[2] === 'running'), 'then it runs');
+  same(exec('--key', 'word,Tab,C-c').status, 0);
+  await next;
+  await server.act('wait', {});
+  await server.act('mkdir', { path: 'made' });
+  await shown(page, 'mkdir made');
+  const rows = await said(page);
+  for (const wanted of [['done', 'somebody took the keyboard', ''], ['done', 'ended the command', 'done'],
+    ['done', 'typed 4 bytes, which are not in the log, pressed Tab C-c', 'done'],
+    ['done', 'waited for the command', 'exit 130'], ['bad', 'sleep 600', 'exit 143']])
+    holds(rows.some(r => JSON.stringify(r) === JSON.stringify(wanted)), wanted, rows);
+  const row = page.locator('#rows li', { hasText: 'pressed Tab' });
+  await row.locator('.head').click();
+  same(await row.locator('.details pre').allTextContents(), ['typed 4 bytes, which are not in the log, pressed Tab C-c']);
+  same(wrong, []);
+  await context.close();
+  server.child.kill();
+});
+
+row('a password is hidden in the field and in the log; a full-screen program gets the terminal', async () => {
+  const server = await serve();
+  const { page, context, wrong } = await open(server);
+  await server.act('run', { command: 'read -rsp "word: " x; echo "${#x} letters"', until: 'input' });
+  await page.waitForSelector('#answer-text[type=password]');
+  await page.waitForFunction(() => /You watch/.test(document.getElementById('terminal-status').textContent));
+  same(await page.getAttribute('#answer-text', 'type'), 'password', 'when the terminal is shown');
+  await page.fill('#answer-text', 'hunter-77');
+  await page.click('#answer button');
+  await page.waitForSelector('#answer', { state: 'hidden' });
+  await shown(page, '<secret_hidden>');
+  holds(!(await (await server.ask('/events?since=0')).text()).includes('hunter-77'));
+  await page.click('#tab-ports');
+  await server.act('run', { command: 'printf "\\033[?1049h"; read -r x; printf "\\033[?1049l"', until: 'input' });
+  await page.waitForSelector('#answer button:text-is("Open the terminal")');
+  same(await page.locator('#answer-text').isVisible(), false);
+  await page.click('#answer button');
+  await page.waitForSelector('#tab-terminal[aria-selected=true]');
+  await page.waitForSelector('#rows li[data-state=waiting]:has-text("waits for input")');
+  await accessible(page);
+  await server.act('input', { text: 'x\n' });
+  await page.waitForSelector('#answer', { state: 'hidden' });
+  same(wrong, []);
+  await context.close();
+  server.child.kill();
+});
+
 // ---- the fence
 
 row('what the fence refused can be allowed with one click, by who may drive', async () => {

@@ -155,8 +155,8 @@ row('keys, text of an input method, a paste', async ({ server }) => {
   const log = JSON.stringify((await (await server.ask('/events?since=0')).json()).events
     .filter(e => ['human_input', 'control'].includes(e.observation)));
   holds(!log.includes('geheim') && !log.includes('日本'), log);
-  await page.waitForSelector('#rows li:has-text("takes the browser")');
-  await page.waitForSelector('#rows li:has-text("keys and clicks in the browser")');
+  await page.waitForSelector('#rows li:has-text("took the browser")');
+  await page.waitForSelector('#rows li:has-text("used mouse and keys in the browser")');
   await context.close();
 });
 

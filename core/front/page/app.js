@@ -25,8 +25,8 @@
 //   get(path, signal), post(path, json)  promises of JSON; an Error has the server's sentence.
 //                     post sends X-OD-Page; with json undefined there is no body
 //   text(path)        get, for what is not JSON
-//   act(action, args, session)   does an action by POST /events, as a person: promise of
-//                     its observation
+//   act(action, args, session, secrets)   does an action by POST /events, as a person:
+//                     promise of its observation; secrets: texts that the log must not have
 //   person()          the name that the person gave, or ''
 //   events(kind, fn)  calls fn(event) for each event whose action or observation is kind;
 //                     '*': every one, 'delta': live output, 'link': {up} of the stream,
@@ -38,17 +38,12 @@
 //                     also calls their go({session})
 //   people({viewers, driver})    sets who uses a terminal, for the header; driver: a name, 'you',
 //                     or null
-//   state({session, state, program, hidden, first})   'idle', 'busy', 'waiting', 'gone': of
+//   state({session, state, program, hidden, full_screen, first})   'idle', 'busy', 'waiting', 'gone': of
 //                     a terminal, for the header; 'waiting' shows the form for an answer,
 //                     'unseen' ends an earlier state; first: its link has just been opened
 //   open(name, what)  shows the panel NAME, and calls its go(what)
 //   choose(fn)        does what a person has chosen: "Follow" ends
 //   theme()           'dark' or 'light', the current one; events('theme', fn) reports changes
-
-const KEPT = {
-    theme: 'od.theme',
-    tab: 'od.tab',
-};
 
 const page = {
     token: '', may: 'view', name: '', panels: new Map(), subs: new Map(), current: '', at: 'main',
@@ -104,16 +99,10 @@ page.get = (path, signal) => page.ask('GET', path, undefined, signal);
 page.text = path => page.ask('GET', path, undefined, undefined, true);
 page.post = (path, json) => page.ask('POST', path, json);
 
-page.person = () => {
-    try {
-        return localStorage.getItem('od.person') ?? '';
-    } catch {
-        return '';
-    }
-};
+page.person = () => kept('od.person');
 
-page.act = (action, args, session) => page.post('events', {
-    action, args: args ?? {}, ...session && { session }, source: 'user',
+page.act = (action, args, session, secrets) => page.post('events', {
+    action, args: args ?? {}, ...session && { session }, secrets, source: 'user',
     viewer: page.person() || undefined,
 });
 
@@ -172,13 +161,8 @@ function selectTab(name, chosen) {
     document.body.dataset.tab = name;
     before?.hide();
     page.panels.get(name).show();
-    if (!chosen)
-        return;
-    try {
-        localStorage.setItem(KEPT.tab, name);
-    } catch {
-        // The browser keeps nothing for us.
-    }
+    if (chosen)
+        kept('od.tab', name);
 }
 
 page.choose = fn => {
@@ -214,21 +198,6 @@ function addTab(name, title, panel) {
     page.panels.set(name, Object.assign(panel, { tab, pane }));
 }
 
-// Arrows move among tabs (ARIA Authoring Practices, tabs).
-function onTabKey(e) {
-    const tabs = [...byId('tabs').children].filter(t => t.offsetParent !== null);
-    const at = tabs.indexOf(document.activeElement);
-    const to = {
-        ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1,
-    }[e.key];
-    if (at < 0 || to === undefined)
-        return;
-    const tab = tabs[(to + tabs.length) % tabs.length];
-    tab.focus();
-    tab.click();
-    e.preventDefault();
-}
-
 function makeTabs() {
     const timeline = byId('timeline');
     addTab('timeline', 'Timeline', {
@@ -243,13 +212,7 @@ function makeTabs() {
     for (const [name, title, make, text, line] of panels)
         addTab(name, title, make ? make(page) : emptyPanel(text, line));
     byId('tabs').addEventListener('keydown', onTabKey);
-    let name = null;
-    try {
-        name = localStorage.getItem(KEPT.tab);
-    } catch {
-        name = null;
-    }
-    const narrow = matchMedia('(max-width: 719px)');
+    const name = kept('od.tab'), narrow = matchMedia('(max-width: 719px)');
     const fit = () => {
         page.panels.get('timeline').tab.hidden = !narrow.matches;
         if (!narrow.matches && page.current === 'timeline')
@@ -275,22 +238,12 @@ function setTheme(name) {
     else
         root.dataset.theme = name;
     byId('theme').textContent = 'Theme: ' + name;
-    try {
-        localStorage.setItem(KEPT.theme, name);
-    } catch {
-        // The browser keeps nothing for us.
-    }
+    kept('od.theme', name);
     page.tell('theme', { theme: page.theme() });
 }
 
 function makeTheme() {
-    const all = ['auto', 'light', 'dark'];
-    let name = 'auto';
-    try {
-        name = localStorage.getItem(KEPT.theme) ?? 'auto';
-    } catch {
-        name = 'auto';
-    }
+    const all = ['auto', 'light', 'dark'], name = kept('od.theme');
     setTheme(all.includes(name) ? name : 'auto');
     byId('theme').addEventListener('click', () => {
         const now = document.documentElement.dataset.theme ?? 'auto';

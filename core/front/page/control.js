@@ -44,7 +44,7 @@ function makeControl(page) {
     page.events('control', e => {
         for (const n of notices.values()) {
             if (n.session === e.session && n.args.what === e.extras.of) {
-                n.by = e.extras.drives ? e.extras.viewer : null;
+                n.by = e.extras.drives ? personName(e.extras.viewer) : null;
                 show(n);
             }
         }

@@ -27,7 +27,10 @@ function makeHeader(page) {
         asked = w;
         field.type = w.hidden ? 'password' : 'text';
         field.value = '';
-        byId('answer-label').textContent = w.prompt || 'Answer to ' + (w.program || 'the program');
+        field.hidden = w.full;
+        byId('answer-label').textContent = w.full ? 'It has the whole screen'
+            : w.prompt || 'Answer to ' + (w.program || 'the program');
+        form.lastElementChild.textContent = w.full ? 'Open the terminal' : 'Answer';
     }
 
     function show() {
@@ -47,14 +50,15 @@ function makeHeader(page) {
         showAnswer(w);
     }
 
-    page.state = ({ session, state, program, hidden, first }) => {
+    page.state = ({ session, state, program, hidden, full_screen: full, first }) => {
         const w = waiting.get(session);
         // If an event said that the command waits, "busy" as a first state changes nothing.
         const keep = w?.cause && (state === 'unseen' || (first && state === 'busy'));
         if (state === 'waiting')
-            waiting.set(session, { ...w, session, program, hidden });
+            waiting.set(session, { ...w, session, program, hidden, full });
         else if (!keep)
             waiting.delete(session);
+        page.tell('state', { session, state });
         show();
     };
 
@@ -95,6 +99,7 @@ function makeHeader(page) {
             if (w && (w.state === 'yes' || w.state === 'probably')) {
                 waiting.set(e.session, {
                     session: e.session, program: w.program, hidden: w.hidden, cause: e.cause,
+                    full: e.content?.lastIndexOf('\x1b[?1049h') > e.content?.lastIndexOf('\x1b[?1049l'),
                 });
             } else if (waiting.get(e.session)?.cause === e.cause) {
                 waiting.delete(e.session);
@@ -126,11 +131,16 @@ function makeHeader(page) {
 
     form.addEventListener('submit', async e => {
         e.preventDefault();
-        const w = asked, text = field.value + '\n';
+        const w = asked, { value } = field;
+        if (w.full) {
+            page.choose(() => page.open('terminal', { session: w.session }));
+            return;
+        }
         field.value = '';
         try {
-            await page.act('input', w.cell ? { id: w.cell, text: text.slice(0, -1) } : { text },
-                w.cell ? null : w.session);
+            // A secret has at least 4 bytes.
+            await page.act('input', w.cell ? { id: w.cell, text: value } : { text: value + '\n' },
+                w.cell ? null : w.session, w.hidden && value.length > 3 ? [value] : undefined);
         } catch (error) {
             page.say('Answer: ' + error.message);
         }

@@ -44,7 +44,8 @@ function screenPanel(page) {
         autocomplete: 'off', spellcheck: 'false', autocapitalize: 'off', enterkeyhint: 'go' });
     const steer = [button('←', 'Back', { back: 1 }), button('→', 'Forward', { back: -1 }),
         button('⟳', 'Reload', { reload: 1 })];
-    const bar = el('form', { class: 'screen-address', onsubmit: onGo }, ...steer, address);
+    const bar = el('form', { class: 'screen-address', onsubmit: onGo },
+        ...may ? steer : [], address);
     const canvas = el('canvas', { role: 'img', 'aria-label': 'Picture of the browser' });
     const pointer = el('span', { class: 'screen-pointer', 'aria-hidden': 'true', hidden: true });
     const keys = el('textarea', { class: 'screen-keys', id: 'screen-keys', rows: 1,
@@ -75,7 +76,7 @@ function screenPanel(page) {
     // ---- what is shown
 
     function show() {
-        const mine = isMine(), open = state.state === 'open', name = driver?.name;
+        const mine = isMine(), open = state.state === 'open', name = personName(driver?.name);
         status.textContent = !me ? seen ? 'Connecting…' : ''
             : (mine ? 'You drive, the agent waits' : !driver ? 'You watch'
                 : 'You watch, ' + name + (driver.id ? '' : ' (away)') + ' drives') +
@@ -295,7 +296,7 @@ function screenPanel(page) {
             const mine = isMine();
             ({ driver, viewers } = m);
             if (mine && driver && !isMine())
-                page.say(driver.name + ' drives now.');
+                page.say(personName(driver.name) + ' drives now.');
             if (mine !== isMine() && dialog)
                 showDialog();
             show();

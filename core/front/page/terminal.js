@@ -56,17 +56,6 @@ function terminalTheme(name) {
     return theme;
 }
 
-// Reads or writes what this browser stores for us: forever, or while the tab is open.
-function terminalKept(store, name, value) {
-    try {
-        if (value !== undefined)
-            store().setItem(name, value);
-        return store().getItem(name) ?? '';
-    } catch {
-        return '';
-    }
-}
-
 // Returns width and height of a cell at a font size of one pixel.
 function terminalCell(host) {
     const probe = el('span', { class: 'terminal-probe', 'aria-hidden': 'true' }, 'W'.repeat(50));
@@ -86,7 +75,7 @@ function terminalModified(text, { ctrl, alt }) {
 }
 
 function terminalPanel(page) {
-    const kept = () => localStorage, tabKept = () => sessionStorage;
+    const tabKept = () => sessionStorage;
     const sessions = new Map();
     const list = el('div', { class: 'tabs small', role: 'tablist', 'aria-label': 'Sessions',
         onkeydown: onTabKey });
@@ -103,7 +92,7 @@ function terminalPanel(page) {
         title: 'Gives the session the size of this window', onclick: onFit }, 'Fit to my window');
     const reader = el('input', { type: 'checkbox', id: 'terminal-reader', onchange: onReader });
     const person = el('input', { id: 'terminal-name', maxlength: 32, autocomplete: 'off',
-        onchange: () => terminalKept(kept, 'od.person', person.value.trim()) });
+        onchange: () => kept('od.person', person.value.trim()) });
     const settings = el('details', { class: 'terminal-settings' }, el('summary', null, 'Settings'),
         el('div', null,
             el('label', { class: 'check' }, reader, ' Screen reader mode'),
@@ -158,7 +147,7 @@ function terminalPanel(page) {
     // ---- what is shown
 
     const isMine = () => Boolean(me && driver && driver.id === me.id);
-    const driverName = () => driver.name || driver.id;
+    const driverName = () => personName(driver.name);
 
     function showPeople() {
         const mine = isMine();
@@ -212,19 +201,6 @@ function terminalPanel(page) {
         }, name);
         sessions.set(name, tab);
         list.append(tab);
-    }
-
-    function onTabKey(e) {
-        const all = [...list.children], from = all.indexOf(document.activeElement);
-        const to = {
-            ArrowRight: from + 1, ArrowLeft: from - 1, Home: 0, End: all.length - 1,
-        }[e.key];
-        if (from < 0 || to === undefined)
-            return;
-        const tab = all[(to + all.length) % all.length];
-        tab.focus();
-        tab.click();
-        e.preventDefault();
     }
 
     // ---- letters as large as fit
@@ -306,7 +282,7 @@ function terminalPanel(page) {
         socket.binaryType = 'arraybuffer';
         socket.onopen = () => socket.send(JSON.stringify({
             page: page.token, name: person.value.trim(),
-            resume: terminalKept(tabKept, 'od.resume.' + at) || undefined,
+            resume: kept('od.resume.' + at, undefined, tabKept) || undefined,
             since: offset < 0 ? undefined : offset,
         }));
         socket.onmessage = e => {
@@ -353,7 +329,7 @@ function terminalPanel(page) {
             me = m.hello;
             wait = TERMINAL_WAIT_MS;
             ({ driver, viewers } = me);
-            terminalKept(tabKept, 'od.resume.' + at, me.resume ?? '');
+            kept('od.resume.' + at, me.resume ?? '', tabKept);
             if (offset > me.next)
                 offset = -1;
             size = null;
@@ -364,8 +340,7 @@ function terminalPanel(page) {
             if (drove && !driver)
                 send({ drive: true });
             drove = false;
-            page.state({ session: at, state: me.state, program: me.program, hidden: me.hidden,
-                first: true });
+            page.state({ ...me, first: true });
             showOlder();
         } else if (m.viewers) {
             viewers = m.viewers;
@@ -373,7 +348,7 @@ function terminalPanel(page) {
         } else if (m.size) {
             resize(m.size.rows, m.size.cols);
         } else if (m.state) {
-            page.state({ session: at, state: m.state, program: m.program, hidden: m.hidden });
+            page.state({ ...m, session: at });
         } else if ('driver' in m) {
             const mine = isMine();
             driver = m.driver;
@@ -495,9 +470,9 @@ function terminalPanel(page) {
 
     function type(text) {
         if (!isMine()) {
-            // Reports of the mouse and the focus, which programs asked for, are no typing.
+            // Reports of mouse and focus and answers of xterm.js, which programs asked for, are no typing.
             // eslint-disable-next-line no-control-regex
-            if (!/^\x1b\[(?:<|M|[IO]$)/.test(text)) {
+            if (!/^\x1b(?:[P\]]|\[(?:[<>?MIO]|\d+n|\d+;\d+R))/.test(text)) {
                 page.say(page.may !== 'drive' ? 'This login may only watch.'
                     : 'Only the driver can type. Use “' + drive.textContent + '” first.');
             }
@@ -564,7 +539,7 @@ function terminalPanel(page) {
     }
 
     function onReader() {
-        terminalKept(kept, 'od.reader', reader.checked ? '1' : '');
+        kept('od.reader', reader.checked ? '1' : '');
         if (term)
             term.options.screenReaderMode = reader.checked;
     }
@@ -705,8 +680,8 @@ function terminalPanel(page) {
 
     learn('main');
     learn(at);
-    reader.checked = terminalKept(kept, 'od.reader') === '1';
-    person.value = terminalKept(kept, 'od.person');
+    reader.checked = kept('od.reader') === '1';
+    person.value = page.person();
     page.events('*', onEvent);
     page.events('delta', onEvent);
     page.events('sessions', ({ sessions: list }) => takeSessions(list));

@@ -9,6 +9,11 @@ const TIMELINE_OUTPUT_MAX = 16384;
 // The page's own questions have no row.
 const TIMELINE_LOOKS = new Set(['checkpoints', 'changes']);
 
+// Actions that wait for the one before them in their session.
+const TIMELINE_TURN = new Set(['run', 'read', 'write', 'edit']);
+// Actions whose status is that of a program.
+const TIMELINE_PROGRAMS = new Set(['run', 'process', 'wait']);
+
 // A row's icon, and its text, made from the arguments.
 const TIMELINE_KINDS = {
     run: ['$', a => a.command],
@@ -21,44 +26,99 @@ const TIMELINE_KINDS = {
     browse: ['web', a => a.url ?? ([a.what?.first, a.what?.actions].filter(Boolean).join(' ') || 'look')],
     browse_interactive: ['web', a => a.browser_actions],
     page: ['web', a => a.url ?? a.act],
-    input: ['key', a => a.text ?? (a.bytes ? a.bytes + ' bytes' : '')],
-    key: ['key', a => a.key],
-    signal: ['key', a => a.signal],
-    cancel: ['key', a => 'action ' + a.id],
+    browser: ['web', a => a.verb + 'd the browser'],
+    input: ['key', a => [a.text && 'typed “' + a.text.trimEnd() + '”', a.bytes && 'typed ' + a.bytes +
+        ' bytes, which are not in the log', a.keys && 'pressed ' + [].concat(a.keys).join(' '), a.eof && 'ended the input']
+        .filter(Boolean).join(', ')],
+    key: ['key', a => 'pressed ' + a.key],
+    eof: ['key', () => 'ended the input'],
+    signal: ['key', a => 'sent the signal ' + a.signal],
+    kill: ['key', a => 'ended ' + (a.end ? 'the session' : 'the command') + (a.signal ? ' by ' + a.signal : '')],
+    cancel: ['key', a => 'stopped action ' + a.id],
+    resize: ['key', a => 'made the terminal ' + a.rows + ' × ' + a.cols],
+    attach: ['key', () => 'connected a terminal, to see and type'],
+    wait: ['$', () => 'waited for the command'],
+    skill: ['file', a => a.name + ' ' + (a.args?.path ?? timelineString(a.args ?? {}) ?? '')],
+    kernel: ['py', a => a.verb + ' the kernel'],
+    kernels: ['py', () => 'listed the kernels'],
+    interrupt_kernel: ['py', () => 'interrupted the kernel'],
+    restart_kernel: ['py', () => 'restarted the kernel'],
+    close_kernel: ['py', () => 'ended the kernel'],
+    move: ['file', a => a.from + ' → ' + a.to],
+    copy: ['file', a => a.from + ' → ' + a.to],
+    send: ['file', a => 'gave out ' + a.path],
+    receive: ['file', a => 'took in ' + a.path],
+    checkpoint: ['·', a => 'kept the files' + (a.label ? ' as ' + a.label : '')],
+    checkpoints: ['·', () => 'listed the checkpoints'],
+    changes: ['·', () => 'compared the files with a checkpoint'],
+    rollback: ['·', a => (a.dry_run ? 'looked what changes back to' : 'made the files those of') +
+        ' checkpoint ' + a.to],
+    checkpoint_drop: ['·', a => 'removed checkpoints ' + a.ids],
+    fence_allow: ['·', a => (a.undo ? 'no longer allowed ' : 'allowed ') + a.rule],
+    request_control: ['·', a => 'asked for a person at the ' + a.what + ': ' + a.reason],
 };
 
+const timelineString = o => Object.values(o).find(v => typeof v === 'string');
+
 function timelineSummary(e) {
-    const [icon, text] = TIMELINE_KINDS[e.action] ?? ['·', a => Object.values(a)
-        .find(v => typeof v === 'string')];
-    const who = e.viewer ? e.viewer + ': ' : '';
+    const [icon, text] = TIMELINE_KINDS[e.action] ?? ['·', a => e.action + ' ' + (timelineString(a) ?? '')];
+    const who = e.viewer || e.source === 'user' ? personName(e.viewer) + ': ' : '';
     return { icon, text: who + firstLine(String(text(e.args ?? {}) ?? ''), 200) };
 }
 
 // Returns an observation's status in words, and whether it is an error.
-function timelineStatus(e) {
+function timelineStatus(e, kind) {
     const code = e.exit_code ?? e.extras?.metadata?.exit_code;
-    if (e.observation === 'error')
+    if (e.observation === 'error' || (kind === 'edit' && /^ERROR:/.test(e.content)))
         return { text: e.extras?.code?.toLowerCase() ?? 'error', bad: true };
     if (e.waiting?.state === 'yes' || e.waiting?.state === 'probably')
         return { text: 'waits for input', bad: false };
     if (e.extras?.end && e.extras.end !== 'ok')
-        return { text: e.extras.end, bad: true };
-    if (typeof code === 'number' && code >= 0)
-        return { text: code === 0 ? 'ok' : 'exit ' + code, bad: code !== 0 };
+        return { text: e.extras.end, bad: e.extras.end !== 'given' };
+    if (e.extras?.failed === true)
+        return { text: 'failed', bad: true };
+    if (typeof code === 'number' && code >= 0 && TIMELINE_PROGRAMS.has(kind)) {
+        return { text: code === 0 ? 'ok' : 'exit ' + code, bad: code !== 0 && kind !== 'wait' };
+    }
     return { text: 'done', bad: false };
 }
 
-// Returns what a person did: "ann: take terminal", "ann: typed 12 bytes".
-function timelinePerson({ viewer, how, what, bytes, of, drives, inputs, path }) {
-    const did = bytes ? 'typed ' + bytes + ' bytes' : path ? 'uploaded ' + path
-        : inputs ? 'keys and clicks in the ' + of + ', ' + inputs + ' times'
-            : drives === undefined ? how + ' ' + what : (drives ? 'takes' : 'gives back') + ' the ' + of;
-    return viewer ? viewer + ': ' + did : '';
+// What a person did to a terminal, by `how` of the event.
+const TIMELINE_HOW = {
+    take: 'took the keyboard', steal: 'took the keyboard from another person',
+    give: 'gave the keyboard back', back: 'has the keyboard again, after a lost connection',
+    lapse: 'lost the connection and the keyboard', shell: 'lost the keyboard, as the shell ended',
+};
+
+// Returns the sentence of an event without an action: "ann took the keyboard".
+function timelineText({ observation, extras: x = {} }) {
+    const who = personName(x.viewer) + ' ';
+    switch (observation) {
+    case 'checkpointed':
+        return x.failed ? 'no checkpoint: ' + x.failed : 'checkpoint ' + x.id +
+            (x.same ? ', nothing had changed' : '');
+    case 'control':
+        return who + (x.of === 'terminal' ? TIMELINE_HOW[x.how] ??
+            'made the terminal ' + x.rows + ' × ' + x.cols
+            : x.drives ? 'took the browser' : 'gave the browser back');
+    case 'human_input':
+        return who + (x.path ? 'uploaded ' + x.path : x.bytes ? 'typed ' + x.bytes +
+            (x.bytes === 1 ? ' key' : ' keys or characters') + ', which are not in the log'
+            : 'used mouse and keys in the browser, ' + x.inputs + (x.inputs === 1 ? ' time' : ' times'));
+    case 'waits':
+        return 'action ' + x.action + ' waits until ' + who + 'gives the browser back';
+    case 'devtools':
+        return 'DevTools client ' + x.client + ' ' + x.event + (x.url ? ' ' + x.url : '');
+    }
+    return x.plugin ?? '';
 }
 
-function timelineText({ observation, extras = {} }) {
-    return observation !== 'checkpointed' ? timelinePerson(extras)
-        : extras.failed ? 'no checkpoint: ' + extras.failed : 'checkpoint ' + extras.id;
+// Returns arguments as lines: "path: notes.txt".
+function timelineLines(args) {
+    return Object.entries(args).flatMap(([name, v]) => v === '' ? []
+        : v && typeof v === 'object' && !Array.isArray(v) ? timelineLines(v)
+            : Array.isArray(v) && v.every(i => typeof i !== 'object') ? name + ': ' + v.join(', ')
+                : name + ': ' + (typeof v === 'string' ? v : JSON.stringify(v)));
 }
 
 function timelineTime(e) {
@@ -68,6 +128,8 @@ function timelineTime(e) {
 
 function makeTimeline(page) {
     const list = byId('rows'), rows = new Map(), order = [];
+    // Rows of actions that have not ended, by id; sessions whose program waits.
+    const open = new Map(), waiting = new Set();
     const filter = { kind: '', session: '', error: false, text: '' };
     const known = { kind: new Set(), session: new Set() };
     // Does the list scroll to what is new, and do the panels go there?
@@ -90,17 +152,18 @@ function makeTimeline(page) {
     function showDetails(row) {
         const { action, end } = row;
         const { command, code, ...more } = action?.args ?? {};
-        const args = [command, code, ...Object.entries(more).map(([name, value]) =>
-            name + ': ' + (typeof value === 'string' ? value : JSON.stringify(value)))]
-            .filter(Boolean).join('\n');
-        const text = plainText(end?.content ?? row.output ?? '');
+        const { icon, text: sentence } = action ? timelineSummary(action) : {};
+        const args = icon === 'key' ? sentence : [command, code, ...timelineLines(more)].filter(Boolean).join('\n');
+        const text = plainText(end?.content || row.output || (action ? '' : timelineText(end)));
         row.body.replaceChildren(
             args ? el('pre', { tabindex: 0, 'aria-label': 'Arguments' }, args) : '',
             text ? el('pre', { tabindex: 0, 'aria-label': 'Output' }, text)
-                : el('p', { class: 'dim' }, row.end ? 'No output.' : 'No output yet.'),
+                : icon === '$' || icon === 'py'
+                    ? el('p', { class: 'dim' }, row.end ? 'No output.' : 'No output yet.') : '',
             el('p', { class: 'dim' }, 'Event ' + row.id +
-                (action?.source ? ', by ' + action.source : '') +
-                (action ? ', ' + new Date(timelineTime(action)).toLocaleTimeString() : '')),
+                (!action?.source ? '' : ', by ' + (action.source === 'user'
+                    ? personName(action.viewer) : action.source)) +
+                ', ' + new Date(timelineTime(action ?? end)).toLocaleTimeString()),
         );
     }
 
@@ -130,6 +193,7 @@ function makeTimeline(page) {
         while (order.length > TIMELINE_MAX) {
             const row = order.shift();
             rows.delete(row.id);
+            open.delete(row.id);
             row.root.remove();
         }
     }
@@ -173,20 +237,46 @@ function makeTimeline(page) {
         const { icon, text } = timelineSummary(e);
         const row = addRow(e, e.action, e.session, icon, text);
         row.action = e;
-        setStatus(row, 'running', false, 'running');
+        open.set(row.id, row);
+        showRunning(row.session);
+    }
+
+    // Rows of a session that have not ended: one runs or waits, others wait for their turn.
+    function showRunning(session) {
+        let busy = false;
+        for (const row of open.values()) {
+            if (row.session !== session)
+                continue;
+            const turn = TIMELINE_TURN.has(row.kind), waits = row.asks ?? (turn && busy ? 'waits for its turn'
+                : row.kind === 'run' && waiting.has(session) ? 'waits for input'
+                    : row.kind === 'request_control' && 'waits for a person');
+            busy ||= turn;
+            setStatus(row, waits || 'running', false, waits ? 'waiting' : 'running');
+        }
+    }
+
+    // Who or what the row waits for; null: it goes on.
+    function setAsks(row, text) {
+        if (!row)
+            return;
+        row.asks = text;
+        showRunning(row.session);
     }
 
     function onEnd(e) {
         const row = rows.get(e.cause);
         if (!row)
             return;
-        const { text, bad } = timelineStatus(e);
+        const { text, bad } = timelineStatus(e, row.kind);
         const ms = e.extras?.duration_ms ??
             (row.action ? timelineTime(e) - timelineTime(row.action) : 0);
         row.end = e.observation === 'ended' && row.end
             ? { ...row.end, ...e, content: (row.end.content ?? '') + (e.content ?? '') } : e;
         row.time.textContent = ms >= 100 ? durationText(ms) : '';
         const waits = text === 'waits for input';
+        if (!waits)
+            open.delete(row.id);
+        setAsks(row, waits ? text : null);
         setStatus(row, text, bad, waits ? 'waiting' : bad ? 'bad' : 'done');
         if (!row.body.hidden)
             showDetails(row);
@@ -216,7 +306,16 @@ function makeTimeline(page) {
             setStatus(row, e.extras.reason, false, 'gap');
         } else if (e.observation === 'cell_output') {
             addOutput(rows.get(e.extras.id), e.content);
-        } else if (e.observation !== 'cell_input') {
+        } else if (e.observation === 'cell_input') {
+            setAsks(open.get(e.extras.id), 'waits for input');
+        } else {
+            if (e.observation === 'waits')
+                setAsks(open.get(e.extras.action), 'waits for ' + personName(e.extras.viewer));
+            if (e.observation === 'control' && !e.extras.drives) {
+                for (const row of open.values())
+                    if (row.asks?.startsWith('waits for ') && TIMELINE_KINDS[row.kind]?.[0] === 'web')
+                        setAsks(row, null);
+            }
             const row = addRow(e, e.observation, e.session, '·',
                 firstLine(e.content || timelineText(e), 200));
             row.end = e;
@@ -252,6 +351,8 @@ function makeTimeline(page) {
     page.events('*', e => {
         if (TIMELINE_LOOKS.has(e.action) && e.source === 'user')
             return;
+        if (e.action === 'input' && e.args?.id)
+            setAsks(open.get(e.args.id), null);
         if (e.action)
             onAction(e);
         else if (e.cause)
@@ -259,6 +360,10 @@ function makeTimeline(page) {
         else
             onOther(e);
         settle();
+    });
+    page.events('state', ({ session, state }) => {
+        waiting[state === 'waiting' ? 'add' : 'delete'](session);
+        showRunning(session);
     });
     page.events('delta', e => {
         if (!e.extras.gap)

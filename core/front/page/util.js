@@ -40,6 +40,35 @@ function plainText(text) {
         .replace(/[^\n]*\r(?!\n)/g, '');
 }
 
+// Reads or writes what this browser stores for us: forever, or while the tab is open.
+function kept(name, value, store = () => localStorage) {
+    try {
+        if (value !== undefined)
+            store().setItem(name, value);
+        return store().getItem(name) ?? '';
+    } catch {
+        return '';
+    }
+}
+
+// Arrows, Home and End choose the tab at their side (ARIA Authoring Practices, tabs).
+function onTabKey(e) {
+    const tabs = [...e.currentTarget.children].filter(t => t.offsetParent !== null);
+    const at = tabs.indexOf(document.activeElement);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[e.key];
+    if (at < 0 || to === undefined)
+        return;
+    const tab = tabs.at(to % tabs.length);
+    tab.focus();
+    tab.click();
+    e.preventDefault();
+}
+
+// The name that a person gave; the server numbers those who gave none.
+function personName(name) {
+    return !name || /^v\d+$/.test(name) ? 'somebody' : name;
+}
+
 // The first line, at most n characters.
 function firstLine(text, n) {
     const line = text.trim().split('\n', 1)[0];

@@ -98,9 +98,11 @@ static void check_size(struct feed *f)
 
 /* ---- the state of the session ---- */
 
-static void put_state(const struct session *s, struct json *j)
+/* pic: NULL if nobody watches. */
+static void put_state(const struct session *s, struct picture *pic, struct json *j)
 {
     struct look look;
+    struct picture_state state = {0};
     struct json *about = session_json(s);
     bool none = str_eq(json_str(about, "state", ""), STR("none"));
     bool waits = session_looked(s, &look) &&
@@ -114,6 +116,12 @@ static void put_state(const struct session *s, struct json *j)
         json_put_int(j, "pid", look.pid);
     if (waits && look.comm[0])
         json_put_z(j, "program", look.comm);
+    if (waits && session_hides(s))
+        json_put_bool(j, "hidden", true);
+    if (waits && pic)
+        picture_look(pic, &state);
+    if (state.alt)
+        json_put_bool(j, "full_screen", true);
     json_free(about);
 }
 
@@ -147,7 +155,7 @@ static void check_state(struct feed *f)
     struct buf b = BUF_INIT(1 << 10);
     struct json *j = json_object();
     if (s)
-        put_state(s, j);
+        put_state(s, f->pic, j);
     json_print(&b, j);
     if (s && !str_eq(buf_str(&b), buf_str(&f->state))) {
         buf_reset(&f->state);
@@ -582,7 +590,7 @@ void feed_hello(struct feed *f, struct watcher *v, struct json *hello)
     json_put_int(hello, "from", view.stream ? (int64_t)spool_start(view.stream) : 0);
     json_put_int(hello, "next", (int64_t)view.view);
     if (s)
-        put_state(s, hello);
+        put_state(s, f->pic, hello);
     put_cause(f->t, f->session, hello);
     put_driver(f, hello);
     v->viewers = count_viewers(f);
@@ -600,7 +608,7 @@ struct json *feed_list(struct terminal *t)
         const struct feed *f = feed_find(t, session_name(value));
         struct json *j = json_object();
         json_put_str(j, "session", name);
-        put_state(value, j);
+        put_state(value, f ? f->pic : NULL, j);
         put_cause(t, session_name(value), j);
         json_put_int(j, "viewers", f ? count_viewers(f) : 0);
         if (f)
