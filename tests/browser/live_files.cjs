@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The files of the live page in a Chromium, row by row.
 //   live_files.cjs [PATTERN]   runs the rows whose names have it
-const { holds, open, row, runRows, same, serve, until, ...live } = require('./live.cjs');
+const { accessible, holds, open, row, runRows, same, serve, until, ...live } = require('./live.cjs');
 const { createHash } = require('crypto');
 const fs = require('fs');
 const path = require('path');
@@ -319,6 +319,22 @@ row('by keyboard: folders, a new file, its text, another name, and it is removed
   holds(!fs.existsSync(path.join(at, 'a')));
   const did = (await events(server)).filter(e => e.viewer === 'ann' && (e.args?.path ?? e.args?.from ?? '').startsWith(at));
   same(did.map(e => [e.action, e.source]), ['mkdir', 'edit', 'edit', 'move', 'remove'].map(a => [a, 'user']));
+  await context.close();
+});
+
+row('a text has numbers of lines, and code has colours', async ({ server }) => {
+  const code = 'import os  # why\n\nx = "a#b"\n/* one\ntwo */\n';
+  const { context, page } = await show(server, 'lines', { 'code.py': code, 'notes.txt': 'for "all"\nof us' });
+  await item(page, 'code.py').click();
+  await page.waitForSelector('.files-body .lines');
+  same(await page.locator('.files-body pre').textContent(), code);
+  same(await page.locator('.lines > span').count(), 6);
+  same(await page.locator('.lines b').evaluateAll(all => all.map(b => [b.className, b.textContent])),
+    [['word', 'import'], ['dim', '# why'], ['text', '"a#b"'], ['dim', '/* one'], ['dim', 'two */']]);
+  await accessible(page);
+  await item(page, 'notes.txt').click();
+  await page.waitForSelector('h2:has-text("notes.txt")');
+  same([await page.locator('.lines > span').count(), await page.locator('.lines b').count()], [2, 0]);
   await context.close();
 });
 

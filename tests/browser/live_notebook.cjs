@@ -201,6 +201,17 @@ display(P())
   await context.close();
 });
 
+row('all 256 colours of an output can be read on a dark page and on a light one', async ({ server }) => {
+  const { context, page } = await notebook(server);
+  await run(page, 'for k in ("38;5;%dm", "48;5;%dm"):\n    print("".join("\\x1b[" + k % i + "%d\\x1b[m " % i for i in range(256)))');
+  await page.waitForSelector('.nb-out .bg255');
+  for (const colorScheme of ['dark', 'light']) {
+    await page.emulateMedia({ colorScheme });
+    await accessible(page);
+  }
+  await context.close();
+});
+
 row('ports of kernels are no apps', async ({ server }) => {
   const { extras } = await server.act('cell', { code: '1', choice: 'jupyter', spec: 'python3' });
   if (extras.end !== 'ok')

@@ -113,6 +113,11 @@ row('a key that may view: the page shows, and does nothing', async ({ server }) 
   const { id } = await running.json();
   await page.waitForSelector('#state[data-state=busy]');
   same(await page.locator('#stop').isVisible(), false);
+  await page.click('#tab-browser');
+  same(await page.locator('.pane:visible button').count(), 0, 'nothing that it may not use');
+  await page.click('#tab-ports');
+  await page.waitForSelector('.ports th');
+  same(await page.locator('.ports th:text-is("App")').count(), 0);
   const status = await page.evaluate(async () => {
     const { page: token, may } = await (await fetch('session')).json();
     const answer = await fetch('../events', { method: 'POST',

@@ -209,7 +209,8 @@ function makeTabs() {
             timeline.classList.remove('alone');
         },
     });
-    for (const [name, title, make, text, line] of panels)
+    // Who may only view sees no contents of files.
+    for (const [name, title, make, text, line] of panels.filter(p => page.may === 'drive' || p[0] !== 'changes'))
         addTab(name, title, make ? make(page) : emptyPanel(text, line));
     byId('tabs').addEventListener('keydown', onTabKey);
     const name = kept('od.tab'), narrow = matchMedia('(max-width: 719px)');

@@ -72,23 +72,21 @@ function changesName(step) {
 }
 
 function changesPanel(page) {
-    const may = page.may === 'drive';
     const button = (label, onclick, more) => el('button', { type: 'button', onclick, ...more }, label);
     const list = el('ul', { class: 'files-tree changes-steps', 'aria-label': 'Steps' });
     const title = el('h2', { id: 'changes-title' }), facts = el('p', { class: 'dim' });
     const tools = el('div', { class: 'files-tools' });
     const notice = el('div', { class: 'changes-notice', role: 'status' });
     const body = el('ul', { class: 'changes-files', 'aria-label': 'Changed files' });
-    const empty = el('p', { class: 'empty', hidden: may }, may
-        ? 'Nothing is kept of the files yet. Keep them now, or start the server with'
-        : 'This login may only watch: it cannot see the contents of files.',
-    may ? el('code', null, 'od serve --checkpoints turn') : null);
+    const empty = el('p', { class: 'empty', hidden: true },
+        'Nothing is kept of the files yet. Keep them now, or start the server with',
+        el('code', null, 'od serve --checkpoints turn'));
     const both = el('div', { class: 'files-both', hidden: true }, list,
         el('section', { class: 'files-view', 'aria-labelledby': 'changes-title' },
             title, facts, tools, notice, body));
-    const root = el('div', { class: 'files changes' }, may ? el('div', { class: 'terminal-bar' },
+    const root = el('div', { class: 'files changes' }, el('div', { class: 'terminal-bar' },
         button('Keep the files now', keep, { id: 'changes-keep' }),
-        button('⟳', () => load(), { 'aria-label': 'Refresh', title: 'Refresh' })) : null, empty, both);
+        button('⟳', () => load(), { 'aria-label': 'Refresh', title: 'Refresh' })), empty, both);
     // Actions; when they ended; the last action that a checkpoint precedes.
     const actions = new Map(), ended = new Map(), doers = new Map();
     let seen = false, at = page.session(), steps = [], shown = null, asked = 0, timer = null, wanted = 0;
@@ -126,7 +124,7 @@ function changesPanel(page) {
     const idOf = s => s.from.id + (s.parts.length > 0 ? ' turn' : '');
 
     async function load() {
-        if (!may || !seen)
+        if (!seen)
             return;
         const now = ++asked;
         await attempt('Changes', async () => {

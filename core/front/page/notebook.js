@@ -19,15 +19,28 @@ const NOTEBOOK_PICTURES = /^image\/(png|jpeg|webp|gif)$/;
 const NOTEBOOK_TYPES = ['text/html', 'image/svg+xml', 'image/png', 'image/jpeg', 'image/webp',
     'image/gif', 'text/markdown', 'text/latex', 'text/plain', 'application/json'];
 
-// Returns CSS rules for the colours 16 to 255 of terminals.
+// The luminance of a colour (WCAG 2.2).
+function notebookLight(rgb) {
+    const [r, g, b] = rgb.map(v => v <= 10 ? v / 3294 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+// Makes CSS rules for the colours 16 to 255 of terminals: darker on a light page and
+// lighter on a dark one, as far as contrast needs it.
 function notebookColours() {
+    const fit = (rgb, to, enough) => {
+        while (!enough(notebookLight(rgb)))
+            rgb = rgb.map(v => v + (to - v) / 8);
+        return 'rgb(' + rgb.map(Math.round) + ')';
+    };
     const sheet = new CSSStyleSheet(), level = [0, 95, 135, 175, 215, 255];
     const rules = [];
     for (let n = 16; n < 256; n++) {
         const i = n - 16, grey = 8 + (n - 232) * 10;
         const rgb = n > 231 ? [grey, grey, grey]
             : [level[Math.floor(i / 36)], level[Math.floor(i / 6) % 6], level[i % 6]];
-        rules.push('.fg' + n + '{color:rgb(' + rgb + ')}.bg' + n + '{background:rgb(' + rgb + ')}');
+        rules.push('.fg' + n + '{color:light-dark(' + fit(rgb, 0, l => l < 0.15) + ',' + fit(rgb, 255, l => l > 0.25) + ')}');
+        rules.push('.nb [class].bg' + n + '{background:rgb(' + rgb + ');color:' + (notebookLight(rgb) > 0.18 ? '#000}' : '#fff}'));
     }
     sheet.replaceSync(rules.join(''));
     document.adoptedStyleSheets.push(sheet);

@@ -15,7 +15,7 @@ function portsPanel(page) {
         el('caption', { class: 'unseen' }, 'Ports that programs listen at'),
         el('thead', null, el('tr', null, el('th', { scope: 'col' }, 'Port'),
             el('th', { scope: 'col' }, 'Program'), el('th', { scope: 'col' }, 'Process'),
-            el('th', { scope: 'col' }, 'App'))), body);
+            page.may === 'drive' ? el('th', { scope: 'col' }, 'App') : null)), body);
     const title = el('span');
     const view = el('section', { hidden: true, 'aria-label': 'App' },
         el('div', { class: 'bar' }, title,
@@ -60,7 +60,7 @@ function portsPanel(page) {
 
     function actions(p) {
         if (!p.app)
-            return el('td');
+            return page.may === 'drive' ? el('td') : null;
         return el('td', null, el('div', { class: 'actions' },
             el('button', {
                 type: 'button', 'aria-pressed': String(p.port === chosen),

@@ -371,6 +371,11 @@ function makeTimeline(page) {
         settle();
     });
 
+    new ResizeObserver(() => {
+        if (follow)
+            list.scrollTop = list.scrollHeight;
+    }).observe(list);
+
     function setFollow(on) {
         follow = on;
         byId('follow').setAttribute('aria-pressed', on && moves);
