@@ -28,7 +28,7 @@ threading.Thread(target=loop.run_forever, daemon=True).start()
 
 
 class Server:
-    def __init__(self, name):
+    def __init__(self, name, *options):
         self.dir = os.path.join(T, name)
         os.mkdir(self.dir)
         self.log = os.path.join(self.dir, "log")
@@ -37,7 +37,7 @@ class Server:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [OD, "serve", "--listen", "127.0.0.1:0", "--state-dir", self.dir + "/state",
-                 "--socket", self.dir + "/s"],
+                 "--socket", self.dir + "/s", *options],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env, cwd=self.dir)
         self.env = env
         show_log(self.log)
@@ -463,6 +463,19 @@ def _(s):
         with open(path, "rb") as f:
             lacks(f.read().decode(errors="replace"), "$ echo o''ne")
     v.close()
+
+
+@row("commands that are not in the log are not above their output", slow=True)
+def _(_):
+    s = Server("unlogged", "--log-commands", "none")
+    s.run("main", "echo o''ne")
+    v = s.view("main")
+    v.shows("one")
+    s.run("main", "echo t''wo")
+    v.shows("two\r\n")
+    lacks(v.text(), "$")
+    v.close()
+    s.end()
 
 
 @row("more output than can be drawn: what is shown is of now", slow=True)

@@ -72,7 +72,8 @@ bool prompts_paint(struct prompts *p, struct terminal *t, struct picture *pic,
         int rows, cols;
         picture_look(pic, &state);
         picture_size(pic, &rows, &cols);
-        bool paints = c->command && !c->input && c->from >= p->from && !state.alt;
+        bool paints = c->command && c->text[0] && !c->input && c->from >= p->from &&
+                      !state.alt;
         *at = c->from;
         if (paints) {
             /* CAN ends a sequence that a program has left unfinished. */
