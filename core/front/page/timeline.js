@@ -16,7 +16,7 @@ const TIMELINE_PROGRAMS = new Set(['run', 'process', 'wait']);
 
 // A row's icon, and its text, made from the arguments.
 const TIMELINE_KINDS = {
-    run: ['$', a => (a.is_input ? 'typed ' : '') + (a.command || 'what is not in the log')],
+    run: ['$', a => a.is_input ? 'typed ' + a.command : a.command || 'a command that is not in the log'],
     run_ipython: ['py', a => a.code],
     cell: ['py', a => a.code],
     process: ['$', a => a.argv?.join(' ') ?? a.command],
