@@ -676,7 +676,10 @@ row('a password is hidden in the field and in the log; a full-screen program get
   await page.waitForSelector('#tab-terminal[aria-selected=true]');
   await page.waitForSelector('#rows li[data-state=waiting]:has-text("waits for input")');
   await accessible(page);
-  await server.act('input', { text: 'x\n' });
+  await page.click('#tab-ports');
+  await server.act('input', { text: 'x' });
+  await page.waitForSelector('#rows li[data-state=running]:has-text("1049h")');
+  await server.act('input', { text: '\n' });
   await page.waitForSelector('#answer', { state: 'hidden' });
   same(wrong, []);
   await context.close();

@@ -26,7 +26,7 @@ const TIMELINE_KINDS = {
     browse: ['web', a => a.url ?? ([a.what?.first, a.what?.actions].filter(Boolean).join(' ') || 'look')],
     browse_interactive: ['web', a => a.browser_actions],
     page: ['web', a => a.url ?? a.act],
-    browser: ['web', a => a.verb + 'd the browser'],
+    browser: ['web', a => a.verb.replace(/e?$/, 'ed') + ' the browser'],
     input: ['key', a => [a.text && 'typed “' + a.text.trimEnd() + '”', a.bytes && 'typed ' + a.bytes +
         ' bytes, which are not in the log', a.keys && 'pressed ' + [].concat(a.keys).join(' '), a.eof && 'ended the input']
         .filter(Boolean).join(', ')],
@@ -39,7 +39,7 @@ const TIMELINE_KINDS = {
     attach: ['key', () => 'connected a terminal, to see and type'],
     wait: ['$', () => 'waited for the command'],
     skill: ['file', a => a.name + ' ' + (a.args?.path ?? timelineString(a.args ?? {}) ?? '')],
-    kernel: ['py', a => a.verb + ' the kernel'],
+    kernel: ['py', a => a.verb.replace(/e?$/, 'ed') + ' the kernel'],
     kernels: ['py', () => 'listed the kernels'],
     interrupt_kernel: ['py', () => 'interrupted the kernel'],
     restart_kernel: ['py', () => 'restarted the kernel'],
@@ -77,9 +77,8 @@ function timelineStatus(e, kind) {
         return { text: e.extras.end, bad: e.extras.end !== 'given' };
     if (e.extras?.failed === true)
         return { text: 'failed', bad: true };
-    if (typeof code === 'number' && code >= 0 && TIMELINE_PROGRAMS.has(kind)) {
+    if (typeof code === 'number' && code >= 0 && TIMELINE_PROGRAMS.has(kind))
         return { text: code === 0 ? 'ok' : 'exit ' + code, bad: code !== 0 && kind !== 'wait' };
-    }
     return { text: 'done', bad: false };
 }
 
@@ -153,7 +152,7 @@ function makeTimeline(page) {
         const { action, end } = row;
         const { command, code, ...more } = action?.args ?? {};
         const { icon, text: sentence } = action ? timelineSummary(action) : {};
-        const args = icon === 'key' ? sentence : [command, code, ...timelineLines(more)].filter(Boolean).join('\n');
+        const args = icon === 'key' && !more.text ? sentence : [command, code, ...timelineLines(more)].filter(Boolean).join('\n');
         const text = plainText(end?.content || row.output || (action ? '' : timelineText(end)));
         row.body.replaceChildren(
             args ? el('pre', { tabindex: 0, 'aria-label': 'Arguments' }, args) : '',
@@ -263,6 +262,14 @@ function makeTimeline(page) {
         showRunning(row.session);
     }
 
+    // The open rows of a session that `fits` wait no longer.
+    function goOn(session, fits) {
+        for (const row of open.values()) {
+            if (row.session === session && row.asks && fits(row))
+                setAsks(row, null);
+        }
+    }
+
     function onEnd(e) {
         const row = rows.get(e.cause);
         if (!row)
@@ -311,11 +318,8 @@ function makeTimeline(page) {
         } else {
             if (e.observation === 'waits')
                 setAsks(open.get(e.extras.action), 'waits for ' + personName(e.extras.viewer));
-            if (e.observation === 'control' && !e.extras.drives) {
-                for (const row of open.values())
-                    if (row.asks?.startsWith('waits for ') && TIMELINE_KINDS[row.kind]?.[0] === 'web')
-                        setAsks(row, null);
-            }
+            if (e.observation === 'control' && !e.extras.drives)
+                goOn(e.session, row => TIMELINE_KINDS[row.kind]?.[0] === 'web');
             const row = addRow(e, e.observation, e.session, '·',
                 firstLine(e.content || timelineText(e), 200));
             row.end = e;
@@ -353,6 +357,8 @@ function makeTimeline(page) {
             return;
         if (e.action === 'input' && e.args?.id)
             setAsks(open.get(e.args.id), null);
+        else if (['input', 'key', 'eof'].includes(e.action))
+            goOn(e.session, row => row.kind === 'run');
         if (e.action)
             onAction(e);
         else if (e.cause)
