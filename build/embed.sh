@@ -4,8 +4,8 @@
 # embed.sh FILE [gz]: a header with the file as a C array, whose name is the file's with
 # _ for every other character: click.js becomes click_js. With gz, compressed, name_gz.
 #
-# JavaScript, CSS and shell code is embedded without comments and indentation, to send less
-# to a page and to a starting shell. Comments are removed as whole lines only. A file
+# JavaScript, our CSS and shell code is embedded without comments and indentation, to send
+# less to a page and to a starting shell. Comments are removed as whole lines only. A file
 # must have no here-documents or template literals, and no string that continues on a
 # line which begins with a blank or a comment's mark. Lines
 # that begin with "#?" remain, for the code that fills in the text. Other files are
@@ -18,7 +18,7 @@ name=$(basename "$file" | sed 's/[^A-Za-z0-9]/_/g')
 strip() {
     case $file in
     *.js) sed -e 's/^[ \t]*//' -e '/^\/\//d' -e '/^$/d' "$file" ;;
-    *.css) sed -e 's/^[ \t]*//' -e '/^\/\*.*\*\/$/d' -e '/^$/d' "$file" ;;
+    core/*.css) sed -e 's/^[ \t]*//' -e 's/: /:/g' -e 's/ {/{/g' -e '/^\/\*.*\*\/$/d' -e '/^$/d' "$file" ;;
     *.sh | *.bash) sed -e 's/^[ \t]*//' -e '/^#[^?]/d' -e '/^#$/d' -e '/^$/d' "$file" ;;
     *) cat "$file" ;;
     esac

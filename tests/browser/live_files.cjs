@@ -322,19 +322,17 @@ row('by keyboard: folders, a new file, its text, another name, and it is removed
   await context.close();
 });
 
-row('a text has numbers of lines, and code has colours', async ({ server }) => {
+row('a text has numbers of lines', async ({ server }) => {
   const code = 'import os  # why\n\nx = "a#b"\n/* one\ntwo */\n';
   const { context, page } = await show(server, 'lines', { 'code.py': code, 'notes.txt': 'for "all"\nof us' });
   await item(page, 'code.py').click();
   await page.waitForSelector('.files-body .lines');
   same(await page.locator('.files-body pre').textContent(), code);
   same(await page.locator('.lines > span').count(), 6);
-  same(await page.locator('.lines b').evaluateAll(all => all.map(b => [b.className, b.textContent])),
-    [['word', 'import'], ['dim', '# why'], ['text', '"a#b"'], ['dim', '/* one'], ['dim', 'two */']]);
   await accessible(page);
   await item(page, 'notes.txt').click();
   await page.waitForSelector('h2:has-text("notes.txt")');
-  same([await page.locator('.lines > span').count(), await page.locator('.lines b').count()], [2, 0]);
+  await page.waitForFunction(() => document.querySelectorAll('.lines > span').length === 2);
   await context.close();
 });
 

@@ -7,14 +7,8 @@
 // A person's changes are actions, like an agent's: saving a text is a replacement by the
 // editor, which can undo it, and which fails if the old lines have changed meanwhile.
 
-// Longer texts have neither numbers of lines nor colours.
+// Longer texts have no numbers of lines.
 const FILES_LINES = 131072;
-const FILES_CODE = /\.(?:[chm]|cc|cpp|hpp|cs|go|rs|java|kt|swift|[cm]?[jt]sx?|py|rb|sh|bash|php|lua|pl|r|sql|json|ya?ml|toml|css)$/i;
-// Comments, texts, and words that many languages have.
-const FILES_TOKENS = new RegExp('(//.*|(?<![^\\s;])#.*|/\\*[^]*?\\*/)|("(?:\\\\.|[^"\\\\\\n])*"|\'(?:\\\\.|[^\'\\\\\\n])*\')|' +
-    '\\b(?:and|as|async|await|break|case|catch|class|const|continue|def|do|done|elif|else|enum|esac|export|extends|' +
-    'fi|finally|fn|for|from|func|function|if|impl|import|in|is|let|match|mod|mut|new|not|or|package|pass|pub|raise|' +
-    'return|self|static|struct|switch|then|this|throw|try|type|use|var|void|while|with|yield|[Tt]rue|[Ff]alse|[Nn]one|null)\\b', 'g');
 const FILES_TEXT = 1 << 20;
 const FILES_PICTURE = 32 << 20;
 const FILES_HEX = 16 << 10;
@@ -94,25 +88,10 @@ function filesDecode(array) {
         : text.replace(/\r\n?/g, '\n');
 }
 
-// Returns a line of text each as an element, which CSS numbers, with colours for code.
-function filesLines(text, name) {
-    const lines = [el('span')];
-    const put = (part, kind) => part.split('\n').forEach((s, i) => {
-        if (i > 0) {
-            lines.at(-1).append('\n');
-            lines.push(el('span'));
-        }
-        if (s)
-            lines.at(-1).append(kind ? el('b', { class: kind }, s) : s);
-    });
-    let at = 0;
-    for (const m of FILES_CODE.test(name) ? text.matchAll(FILES_TOKENS) : []) {
-        put(text.slice(at, m.index));
-        put(m[0], m[1] ? 'dim' : m[2] ? 'text' : 'word');
-        at = m.index + m[0].length;
-    }
-    put(text.slice(at));
-    return lines;
+// Returns an element for each line, which CSS numbers.
+function filesLines(text) {
+    const lines = text.split('\n');
+    return lines.map((line, i) => el('span', null, i + 1 < lines.length ? line + '\n' : line));
 }
 
 function filesHex(array) {
@@ -502,7 +481,7 @@ function filesPanel(page) {
         } else {
             now.text = text;
             body.append(text.length > FILES_LINES ? el('pre', { tabindex: 0, 'aria-label': 'Text' }, text)
-                : el('pre', { tabindex: 0, 'aria-label': 'Text', class: 'lines' }, ...filesLines(text, now.node.name)));
+                : el('pre', { tabindex: 0, 'aria-label': 'Text', class: 'lines' }, ...filesLines(text)));
         }
     }
 
