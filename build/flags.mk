@@ -23,9 +23,10 @@ HARDEN_aarch64 := -mbranch-protection=standard
 # Packed relative relocations are known to musl since 1.2.4 (with an older one
 # the program dies at start, silently) and to ld for x86 since 2.38.
 PACK_x86_64 := -Wl,-z,pack-relative-relocs
-# Its linker would leave some addresses to a lookup by name, which a static program does
-# not have: it dies at start.
+# Their linkers would leave some addresses to a lookup by name, which a static program does
+# not have: it dies at start, or as it calls what is at such an address.
 PACK_riscv64 := -Wl,--version-script=build/local.map
+PACK_s390x := $(PACK_riscv64)
 
 SECTIONS := -ffunction-sections -fdata-sections
 LINK := -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now \

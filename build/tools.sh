@@ -121,6 +121,7 @@ fleet? unshare                util-linux    util-linux     util-linux-misc util-
 cross? aarch64-linux-gnu-gcc  gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu - aarch64-linux-gnu-gcc cross-aarch64-gcc
 cross? arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf gcc-arm-linux-gnu - - -
 cross? riscv64-linux-gnu-gcc  gcc-riscv64-linux-gnu gcc-riscv64-linux-gnu - riscv64-linux-gnu-gcc -
+cross? s390x-linux-gnu-gcc    gcc-s390x-linux-gnu gcc-s390x-linux-gnu - - -
 cross? unshare                util-linux    util-linux     util-linux-misc util-linux util-linux
 cross? curl                   curl          curl           curl        curl       curl
 cross? qemu-aarch64-static    qemu-user-static qemu-user-static qemu-aarch64 qemu-user-static qemu-linux-user

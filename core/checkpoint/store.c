@@ -8,6 +8,7 @@
 #include "os/file.h"
 
 #include <dirent.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -164,7 +165,7 @@ static uint64_t sum_key(const struct content_sum *sum)
 {
     uint64_t v;
     memcpy(&v, sum->b, sizeof(v));
-    return __builtin_bswap64(v);
+    return be64toh(v);
 }
 
 /*

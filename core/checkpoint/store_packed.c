@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of packs, as they go from one store to another. */
+/*
+ * Records of packs, as they go from one store to another. The numbers in their heads are
+ * little endian, whatever the processors of the two.
+ */
 #include "checkpoint/store_own.h"
 
+#include <endian.h>
 #include <unistd.h>
 
 static int add(struct buf *out, const struct content_sum *sum, uint32_t stored,
                uint32_t raw)
 {
-    const struct pack_head h = {HEAD_MAGIC, stored, raw, 0, *sum};
+    const struct pack_head h = {htole32(HEAD_MAGIC), htole32(stored), htole32(raw), 0,
+                                *sum};
     return buf_add(out, &h, sizeof(h));
 }
 
@@ -56,8 +61,12 @@ int packed_take(struct store *s, struct str *rest, struct content_sum *asked,
     struct pack_head h;
     if (rest->n == 0)
         return 0;
-    if (rest->n >= sizeof(h))
+    if (rest->n >= sizeof(h)) {
         memcpy(&h, rest->p, sizeof(h));
+        h.magic = le32toh(h.magic);
+        h.stored = le32toh(h.stored);
+        h.raw = le32toh(h.raw);
+    }
     if (rest->n < sizeof(h) || h.magic != HEAD_MAGIC || h.stored > rest->n - sizeof(h) ||
         h.stored > h.raw || h.raw > STORE_OBJECT_MAX)
         return err_set(e, ERR_INVALID, "no head of a content, or it is cut off");

@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,7 +29,9 @@ static const struct note {
 
 bool self_has_mark(const void *p, size_t n)
 {
-    return n >= sizeof(our_note) && memmem(p, n, &our_note, sizeof(our_note));
+    /* Without the numbers before it, whose bytes are in the order of its processor. */
+    size_t head = offsetof(struct note, owner);
+    return memmem(p, n, (const char *)&our_note + head, sizeof(our_note) - head) != NULL;
 }
 
 static const char *exec_path(void)

@@ -11,10 +11,16 @@ emulator=$1 od=$2
 cd "$T" || exit 1
 binfmt=/proc/sys/fs/binfmt_misc
 mount -t binfmt_misc none $binfmt || exit 1
-machine=$(od -An -tx1 -j18 -N2 "$od" | sed 's/ /\\x/g')
+# Programs (2) and position-independent ones (3), in the order of the processor's bytes.
+bytes() { od -An -v -tx1 "-j$1" "-N$2" "$od" | tr -d '\n' | sed 's/ /\\x/g'; }
 ones='\xff\xff\xff\xff\xff\xff\xff'
-printf '%s' ":od-test:M::\\x7fELF\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\
-\\x02\\x00$machine:$ones\\x00$ones\\xff\\xfe\\xff\\xff\\xff:$emulator:POF" >$binfmt/register || exit 1
+case $(bytes 5 1) in
+*01) type='\x02\x00' mask='\xfe\xff' ;;
+*) type='\x00\x02' mask='\xff\xfe' ;;
+esac
+zeros='\x00\x00\x00\x00\x00\x00\x00\x00\x00'
+printf '%s' ":od-test:M::$(bytes 0 7)$zeros$type$(bytes 18 2):$ones\\x00$ones\\xff$mask\\xff\\xff:$emulator:POF" \
+    >$binfmt/register || exit 1
 
 ex() { timeout -k 5 60 "$od" exec "$@" </dev/null; }
 "$od" serve --listen "unix:$T/http" >log 2>&1 &

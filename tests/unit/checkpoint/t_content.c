@@ -158,6 +158,25 @@ TEST(what_is_not_committed_is_not_there)
 }
 
 /* Each byte of the pack and of its index, one after the other. */
+TEST(a_record_is_sent_in_one_order_of_bytes)
+{
+    static const char head[] = "odc1\3\0\0\0\3\0\0\0\0\0\0";
+    struct content_ref c;
+    struct content_sum asked;
+    struct err e = ERR_INIT;
+    struct buf out = BUF_INIT(1000);
+    struct store *s = open_store(true);
+    CHECK_INT(content_put(s, STR("abc"), &c, &e), 0);
+    CHECK_INT(store_commit(s, true, &e), 0);
+    CHECK_INT(packed_get(s, &c.sum, &out, &e), 0);
+    CHECK(str_starts(buf_str(&out), str_n(head, sizeof(head))));
+    struct str rest = buf_str(&out);
+    CHECK_INT(packed_take(s, &rest, &asked, &e), 1);
+    CHECK(memcmp(&asked, &c.sum, sizeof(asked)) == 0 && rest.n == 0);
+    buf_release(&out);
+    store_close(s);
+}
+
 TEST(damage_is_an_error_and_never_wrong_bytes)
 {
     struct content_ref c;

@@ -8,6 +8,7 @@
 #include "t.h"
 
 #include <elf.h>
+#include <endian.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdarg.h>
@@ -15,24 +16,29 @@
 /* ---- a binary ---- */
 
 /* As much of an od as is looked at. */
-static const char mark[] = "\4\0\0\0\30\0\0\0\1\0\0\0od\0\0an od of an agent's box";
+static const char mark[] = "\4\0\0\0\30\0\0\0\1\0\0\0od\0\0an od of an agent's box",
+                  big_mark[] = "\0\0\0\4\0\0\0\30\0\0\0\1od\0\0an od of an agent's box";
+
+/* The number in the order of the processor. */
+#define ORDER(bits, n) (big ? htobe##bits((uint##bits##_t)(n)) : htole##bits((uint##bits##_t)(n)))
 
 static int binary_file(unsigned machine, bool interp, bool marked)
 {
+    bool big = machine == EM_S390;
     struct {
         Elf64_Ehdr h;
         Elf64_Phdr p;
         char note[64];
-    } f = {.h = {.e_machine = (Elf64_Half)machine,
-                 .e_phoff = sizeof(Elf64_Ehdr),
-                 .e_phentsize = sizeof(Elf64_Phdr),
-                 .e_phnum = 1}};
+    } f = {.h = {.e_machine = ORDER(16, machine),
+                 .e_phoff = ORDER(64, sizeof(Elf64_Ehdr)),
+                 .e_phentsize = ORDER(16, sizeof(Elf64_Phdr)),
+                 .e_phnum = ORDER(16, 1)}};
     memcpy(f.h.e_ident, ELFMAG, SELFMAG);
     f.h.e_ident[EI_CLASS] = ELFCLASS64;
-    f.h.e_ident[EI_DATA] = ELFDATA2LSB;
-    f.p.p_type = interp ? PT_INTERP : PT_LOAD;
+    f.h.e_ident[EI_DATA] = big ? ELFDATA2MSB : ELFDATA2LSB;
+    f.p.p_type = ORDER(32, interp ? PT_INTERP : PT_LOAD);
     if (marked)
-        memcpy(f.note, mark, sizeof(mark));
+        memcpy(f.note, big ? big_mark : mark, sizeof(mark));
     char path[300];
     snprintf(path, sizeof(path), "%s/binary", t_dir());
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0755);
@@ -274,6 +280,8 @@ TEST(binaries)
     } rows[] = {{EM_X86_64, false, true, "amd64", ""},
                 {EM_AARCH64, false, true, "arm64", ""},
                 {EM_RISCV, false, true, "riscv64", ""},
+                {EM_S390, false, true, "s390x", ""},
+                {EM_S390, true, true, "", "needs libraries of this system"},
                 {EM_MIPS, false, true, "", "for a processor that images do not have"},
                 {EM_X86_64, true, true, "", "needs libraries of this system"},
                 {EM_X86_64, false, false, "", "is another program, not an od"}};
