@@ -105,6 +105,8 @@ fuzz?  clang                  clang         clang          clang       clang    
 fuzz?  @libfuzzer             -             compiler-rt    compiler-rt compiler-rt clang
 scan   testssl                testssl.sh    testssl        testssl.sh  testssl.sh testssl.sh
 images? debootstrap           debootstrap   debootstrap    debootstrap debootstrap -
+images? runsc                 runsc         -              -           -          -
+images? proot                 proot         proot          proot       -          proot
 images? nsenter               util-linux    util-linux     util-linux-misc util-linux util-linux
 fleet? dockerd                docker.io     moby-engine    docker      docker     docker
 fleet? docker                 docker.io     moby-engine    docker-cli  docker     docker

@@ -63,8 +63,33 @@ int self_path(char *out, size_t size)
     return 0;
 }
 
+/*
+ * PRoot traces its programs. It does not know execveat: it takes the memory of the
+ * previous program for that of the next. Its loader has no close-on-exec descriptor left.
+ * So a traced process uses the path of the file, if that still leads to the file.
+ */
+static void exec_traced(int fd, char *const argv[], char *const envp[])
+{
+    char text[1024], link[64];
+    struct stat by_fd, by_path;
+    int status = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t n = status < 0 ? 0 : read(status, text, sizeof(text) - 1);
+    close(status);
+    text[n < 0 ? 0 : n] = 0;
+    const char *tracer = strstr(text, "TracerPid:\t");
+    if (!tracer || tracer[11] == '0')
+        return;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = readlink(link, text, sizeof(text) - 1);
+    text[n < 0 ? 0 : n] = 0;
+    if (fstat(fd, &by_fd) == 0 && stat(text, &by_path) == 0 &&
+        by_fd.st_ino == by_path.st_ino && by_fd.st_dev == by_path.st_dev)
+        execve(text, argv, envp);
+}
+
 void self_exec_other(int fd, char *const argv[], char *const envp[])
 {
+    exec_traced(fd, argv, envp);
     /* AT_EMPTY_PATH; refused by kernels before 3.19 and by some sandboxes. */
     syscall(SYS_execveat, fd, "", argv, envp, 0x1000);
     int why = errno;

@@ -71,7 +71,7 @@ static void note_dropped(struct session *s, struct str line)
 {
     /* A line of ours that was typed just before the command ended is not input. */
     if (!s->report.dropped[0] && str_find(line, str_of(s->sh.dir)) < 0 &&
-        !session_ask_typed(s, line))
+        str_find(line, STR("__od")) < 0 && !session_ask_typed(s, line))
         snprintf(s->report.dropped, sizeof(s->report.dropped),
                  NOTE_DROPPED_TEXT "%.*s", line.n > 80 ? 80 : (int)line.n, line.p);
 }
