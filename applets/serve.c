@@ -550,10 +550,14 @@ static void say_curl(const struct serve *s)
         fprintf(stderr, "--abstract-unix-socket '%s' http://localhost", at + 1);
     else
         fprintf(stderr, "--unix-socket '%s' http://localhost", at + strlen("unix:"));
-    fprintf(stderr, "/execute_action \\\n"
-                    "        -H 'Content-Type: application/json' \\\n"
-                    "        -d '{\"action\":{\"action\":\"run\",\"args\":"
-                    "{\"command\":\"echo hello\"}}}'\n");
+    if (l->only)
+        fprintf(stderr, "/execute_action \\\n"
+                        "        -H 'Content-Type: application/json' \\\n"
+                        "        -d '{\"action\":{\"action\":\"run\",\"args\":"
+                        "{\"command\":\"echo hello\"}}}'\n");
+    else
+        fprintf(stderr, "/events \\\n        -d '{\"action\":\"run\",\"args\":"
+                        "{\"command\":\"echo hello\",\"until\":\"input\"}}'\n");
 }
 
 /* Makes the link that logs in to the live page once; the worker gets the hash of it. */

@@ -159,8 +159,13 @@ void v0_cell(struct v0_call *a)
     struct err e = ERR_INIT;
     char id[LIMIT_ID + 1];
     if (!plugins_has(a->v->en->plugins, STR("jupyter"))) {
-        v0_answer_internal(a,
-                           "JupyterRequirement not found. Unable to run IPython action.");
+        if (a->held)
+            v0_answer_error(
+                a, STR("run_ipython is not served: od serve was started without "
+                       "--plugins jupyter; the action cell needs no plugin"));
+        else
+            v0_answer_internal(
+                a, "JupyterRequirement not found. Unable to run IPython action.");
         return;
     }
     struct kernel *k = kernel_of(a->sh, &e);
