@@ -314,6 +314,9 @@ struct kernel;
 struct kernel *action_kernel(const struct actions *all, struct str session, bool make,
                              struct err *e);
 
+/* Looks again, at the end of this turn, which actions may begin. */
+void actions_look_again(struct actions *all);
+
 /* The object of the front-end that foreign kinds belong to; borrowed. */
 void actions_set_foreign(struct actions *all, void *front);
 void *actions_foreign(const struct actions *all);
@@ -325,6 +328,8 @@ void *actions_foreign(const struct actions *all);
 
 /* A run with `until`, and one that also has `busy` fail; the table has V0's run. */
 extern const struct action_kind action_run_until, action_run_now;
+/* What all of them take; next to V0's run. */
+extern const struct param_list action_takes_run;
 
 /* Returns the kind of this name; NULL if there is none. */
 const struct action_kind *action_kind(struct str name);
@@ -333,8 +338,8 @@ const struct action_kind *action_kind_of(const struct json *message);
 /* Returns kind number i of the table; NULL after the last. */
 const struct action_kind *action_kind_at(size_t i);
 /*
- * Checks arguments of a kind that is not foreign; args NULL: none. Returns -1 and sets *e
- * if they are invalid.
+ * Checks arguments; args NULL: none. Returns -1 and sets *e if they are invalid. A
+ * foreign kind checks them once more when it is prepared.
  */
 int action_check(const struct action_kind *k, const struct json *args, struct err *e);
 

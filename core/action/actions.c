@@ -138,6 +138,24 @@ static struct action *ahead(const struct action *a)
     return NULL;
 }
 
+bool run_waits(const struct action *a)
+{
+    return str_eq(json_str(a->args, "busy", ""), STR("wait"));
+}
+
+/*
+ * Whether a, a command, would wait for one that waits for input. It begins out of turn
+ * then, so that its session refuses it at once.
+ */
+static bool is_blocked(const struct action *a)
+{
+    const struct session *s = session_find(a->all->en, str_of(a->session));
+    struct look l;
+    return (a->kind == &action_run || (a->kind == &action_run_until && !run_waits(a))) &&
+           s && session_looked(s, &l) &&
+           (l.state == LOOK_YES || l.state == LOOK_PROBABLY);
+}
+
 static bool may_begin(struct action *a)
 {
     if (a->kind->at_once)
@@ -147,7 +165,9 @@ static bool may_begin(struct action *a)
     struct action *b = a->in_turn ? ahead(a) : NULL;
     if (b && b->begun && b->kind->yield)
         b->kind->yield(b, a);
-    return (!b || !ahead(a)) && checkpoint_lets(a);
+    if (b && ahead(a))
+        return is_blocked(a);
+    return checkpoint_lets(a);
 }
 
 static void begin(struct action *a)
@@ -178,6 +198,8 @@ void actions_turn(struct actions *all)
     while (begin_one(all))
         ;
 }
+
+void actions_look_again(struct actions *all) { task_defer(all->en->loop, &all->turn); }
 
 void action_go(struct action *a)
 {

@@ -204,7 +204,7 @@ static struct action *checked(struct actions *all, const struct action_kind *k,
     int rc = 0;
     if (!k)
         rc = unknown_kind(name, e);
-    else if (!k->foreign && !o->kind)
+    else if (!o->kind && !o->own)
         rc = action_check(k, json_get(message, "args"), e);
     if (rc < 0) {
         json_free(message);

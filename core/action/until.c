@@ -5,9 +5,10 @@
  * content it has the exit code, or what the command waits for. Without `until` the action
  * is V0's.
  *
- * `busy` fail makes a separate kind, which is not in turn: it enters its session's queue
- * at once, where its timeout starts. It fails without being run when the timeout ends
- * first or the running command waits for input.
+ * A command whose session has a program that waits for input fails without being run,
+ * unless `busy` is wait. `busy` fail makes a separate kind, which is not in turn: it
+ * enters its session's queue at once, where its timeout starts, and fails when that ends
+ * first, too.
  */
 #include "action/until.h"
 
@@ -23,36 +24,6 @@
 #include <string.h>
 
 enum { QUIET_MS = 2000 };
-
-static const struct param_list takes = {
-    .about = "Runs a command, and observes how it ended or what it waits for",
-    .params =
-        (const struct param[]){
-            {.name = "command",
-             .type = PARAM_STRING,
-             .required = true,
-             .about = "The command"},
-            {.name = "until",
-             .type = PARAM_STRING,
-             .required = true,
-             .pattern = "^(end|input|quiet)$",
-             .about = "When to observe it: end, at its end; input, also when it waits "
-                      "for input; quiet, also when its output stops"},
-            UNTIL_QUIET,
-            {.name = "busy",
-             .type = PARAM_STRING,
-             .choices = "wait fail",
-             .dflt = "\"wait\"",
-             .about =
-                 "If the session is busy: wait for the turn; or fail, and run "
-                 "nothing, if the timeout ends first or the running command waits for "
-                 "input"},
-            {.name = "silent",
-             .type = PARAM_BOOL,
-             .dflt = "false",
-             .about = "Whether the log has only the length and sum of the command"},
-            {0}},
-    .example = "{\"command\":\"make -j8\",\"until\":\"end\"}"};
 
 static const struct member waiting[] = {
     {.name = "state",
@@ -116,11 +87,27 @@ int until_check(struct str until, struct err *e)
                    (int)(until.n < 60 ? until.n : 60), until.n ? until.p : "");
 }
 
+/* Returns the argument that only V0's run has; NULL if there is none. */
+static const char *theirs(const struct json *args)
+{
+    if (json_bool(args, "is_input", false))
+        return "is_input";
+    if (json_bool(args, "is_static", false))
+        return "is_static";
+    return json_is_string(json_get(args, "cwd")) ? "cwd" : NULL;
+}
+
 static int check(const struct json *args, struct err *e)
 {
     struct str command = json_str(args, "command", "");
+    const char *name = theirs(args);
     if (until_check(json_str(args, "until", ""), e) < 0)
         return -1;
+    if (name)
+        return err_set(e, ERR_INVALID,
+                       "run has no argument %s with until: text for a program is the "
+                       "action input, a command beside the shell the action process",
+                       name);
     if (command.n > LIMIT_COMMAND_MAX)
         return err_set(e, ERR_LIMIT, "the command is longer than %d bytes",
                        LIMIT_COMMAND_MAX);
@@ -202,6 +189,8 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
     (void)from;
     if (kind == NOTE_STARTED)
         action_running(a, a->session, op->id, to);
+    else if (kind == NOTE_WAITING || kind == NOTE_PROBABLY_WAITING)
+        actions_look_again(a->all); /* those that it would block fail */
 }
 
 static void on_done(struct op *op)
@@ -260,7 +249,8 @@ static void start(struct action *a)
     action_call(a, op->id);
     buf_adds(&op->command, json_str(a->args, "command", ""));
     until_limits(a, json_str(a->args, "until", ""), op);
-    op->fail_on_input = !a->in_turn;
+    op->fail_on_input = !run_waits(a);
+    op->outlasts_start = !a->in_turn;
     a->own = op;
     memcpy(a->command, op->id, sizeof(a->command));
     if (session_command(s, op->id, &seen) && seen.began && !seen.ended)
@@ -294,7 +284,7 @@ static bool begun(const struct action *a)
 
 const struct action_kind action_run_until = {.name = "run",
                                              .in_turn = true,
-                                             .takes = &takes,
+                                             .takes = &action_takes_run,
                                              .gives = gives,
                                              .check = check,
                                              .start = start,
@@ -302,7 +292,7 @@ const struct action_kind action_run_until = {.name = "run",
                                              .begun = begun};
 
 const struct action_kind action_run_now = {.name = "run",
-                                           .takes = &takes,
+                                           .takes = &action_takes_run,
                                            .check = check,
                                            .start = start,
                                            .cancel = cancel,

@@ -10,13 +10,6 @@
 
 enum { UNTIL_QUIET_MAX_S = 86400 };
 
-/* The row of `quiet`, for both lists. */
-#define UNTIL_QUIET \
-    { \
-        .name = "quiet", .type = PARAM_NUMBER, .ranged = true, .max = UNTIL_QUIET_MAX_S, \
-        .dflt = "2", .about = "With until quiet: the seconds without output" \
-    }
-
 /* Members of extras: how a command ended, and which output content leaves out. */
 #define UNTIL_ENDED \
     {.name = "duration_ms", \
@@ -61,6 +54,8 @@ extern const struct member until_beside[];
 int until_check(struct str until, struct err *e);
 /* The timeout of an action in milliseconds; 0: none. */
 int64_t until_timeout(const struct action *a);
+/* Whether a, a run, waits for a command that waits for input itself. */
+bool run_waits(const struct action *a);
 /* Sets when the op of a ends: by `until`, `quiet` and the action's timeout. */
 void until_limits(const struct action *a, struct str until, struct op *op);
 /*

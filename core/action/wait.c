@@ -34,7 +34,12 @@ static const struct param_list takes = {
              .pattern = "^(end|input|quiet)$",
              .about = "When to observe it: end, at its end; input, also when it waits "
                       "for input; quiet, also when its output stops"},
-            UNTIL_QUIET,
+            {.name = "quiet",
+             .type = PARAM_NUMBER,
+             .ranged = true,
+             .max = UNTIL_QUIET_MAX_S,
+             .dflt = "2",
+             .about = "With until quiet: the seconds without output"},
             {.name = "id",
              .type = PARAM_INT,
              .ranged = true,

@@ -182,6 +182,15 @@ static const struct param *find(const struct param_list *l, const char *name)
     return NULL;
 }
 
+static bool is_ignored(const struct param_list *l, const char *name)
+{
+    struct str rest = str_of(l->ignored ? l->ignored : "");
+    bool found = false;
+    while (rest.n > 0 && !found)
+        found = str_eq(str_cut(&rest, '|'), str_of(name));
+    return found;
+}
+
 static int fail_unknown(const char *action, const struct param_list *l, const char *name,
                         struct err *e)
 {
@@ -226,13 +235,23 @@ static bool given(const struct json *args, const struct param *p)
     return v && !json_is_null(v);
 }
 
+int params_known(const char *action, const struct param_list *l, const struct json *args,
+                 struct err *e)
+{
+    for (struct json *v = json_first(args); v; v = json_next(v)) {
+        if (!find(l, json_name(v)) && !is_ignored(l, json_name(v)))
+            return fail_unknown(action, l, json_name(v), e);
+    }
+    return 0;
+}
+
 int params_check(const char *action, const struct param_list *l, const struct json *args,
                  const char *except, struct err *e)
 {
+    if (params_known(action, l, args, e) < 0)
+        return -1;
     for (struct json *v = json_first(args); v; v = json_next(v)) {
         const struct param *p = find(l, json_name(v));
-        if (!p && l->closed)
-            return fail_unknown(action, l, json_name(v), e);
         if (p && !json_is_null(v) && !fits(p, v))
             return fail_value(v, p, e);
     }
@@ -344,13 +363,15 @@ static struct json *or_null(struct json *take)
     return j;
 }
 
+/* Without `default`, by which generated clients would have to give the argument. */
 static void put_words(struct json *schema, const struct param *p, const char *about)
 {
-    struct err e = ERR_INIT;
-    struct json *dflt = p->dflt ? json_parse(str_of(p->dflt), &e) : NULL;
-    json_put_z(schema, "description", about);
-    if (dflt)
-        json_put(schema, "default", dflt);
+    struct buf text = BUF_INIT(600);
+    buf_addz(&text, about);
+    if (p->dflt)
+        buf_addf(&text, "; without it: %s", p->dflt);
+    json_put_z(schema, "description", buf_z(&text));
+    buf_release(&text);
 }
 
 /* {"required":[NAME],"properties":{NAME:{"type":"string"}}} */
@@ -434,7 +455,15 @@ struct json *params_schema(const struct param_list *l)
         json_put(j, "allOf", all);
     else
         json_free(all);
-    json_put_bool(j, "additionalProperties", !l->closed);
+    json_put_bool(j, "additionalProperties", false);
+    if (l->ignored) {
+        struct json *patterns = json_object();
+        struct buf pattern = BUF_INIT(600);
+        buf_addf(&pattern, "^(%s)$", l->ignored);
+        json_put(patterns, buf_z(&pattern), json_object());
+        json_put(j, "patternProperties", patterns);
+        buf_release(&pattern);
+    }
     if (l->rule)
         put_rule(j, l->rule);
     json_push(examples, json_parse(str_of(l->example ? l->example : "{}"), &e));

@@ -45,7 +45,8 @@ struct param {
 struct param_list {
     const char *about; /* what the action does: one sentence, without its end */
     const struct param *params;
-    bool closed; /* an argument that is not listed is an error; else it is ignored */
+    /* Names with | between: arguments that clients send without effect. NULL: none. */
+    const char *ignored;
     /* For the schema: what relations between parameters add, as members of JSON. */
     const char *rule;
     const char *example; /* arguments that are valid, as JSON */
@@ -58,6 +59,9 @@ struct param_list {
  */
 int params_check(const char *action, const struct param_list *l, const struct json *args,
                  const char *except, struct err *e);
+/* The same of their names alone: whether each is in the list. */
+int params_known(const char *action, const struct param_list *l, const struct json *args,
+                 struct err *e);
 /* Returns the JSON Schema (2020-12) of args that params_check accepts. The caller owns
  * it. */
 struct json *params_schema(const struct param_list *l);

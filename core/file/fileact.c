@@ -63,7 +63,6 @@ struct fileact_verb {
 #define TAKES(verb, sentence, sample, ...) \
     const struct param_list fileact_takes_##verb = {.about = sentence, \
                                                     .params = PARAMS(__VA_ARGS__), \
-                                                    .closed = true, \
                                                     .example = sample};
 
 TAKES(stat, "Describes a file or folder", "{\"path\":\"src\",\"follow\":true}",
@@ -188,7 +187,6 @@ const struct param_list fileact_takes_chmod = {
                       .dflt = "false",
                       .about = "Whether the content of a folder is changed, too"},
                      USER),
-    .closed = true,
     .rule = "{\"anyOf\":[{\"required\":[\"mode\"]},{\"required\":[\"owner\"]},"
             "{\"required\":[\"group\"]}]}",
     .example = "{\"path\":\"run.sh\",\"mode\":\"u+x,go-w\"}"};
@@ -259,8 +257,7 @@ static const struct param_list takes_send = {
                       .about = "The offset counts only if the file still has this etag"},
                      {.name = "head",
                       .type = PARAM_BOOL,
-                      .about = "Whether only the line about it is sent"}),
-    .closed = true};
+                      .about = "Whether only the line about it is sent"})};
 static const struct param_list takes_send_lines = {
     .about = "Sends lines of a file, joined with LF, without one at the end",
     .params = PARAMS(PATH_OF("The file"),
@@ -273,10 +270,9 @@ static const struct param_list takes_send_lines = {
                       .type = PARAM_INT,
                       .ranged = true,
                       .min = 1,
-                      .about = "How many lines are sent at most"}),
-    .closed = true};
+                      .about = "How many lines are sent at most"})};
 static const struct param_list takes_receive_all = {
-    .about = "Takes files one after the other", .params = PARAMS({0}), .closed = true};
+    .about = "Takes files one after the other", .params = PARAMS({0})};
 static const struct param_list takes_receive = {
     .about = "Receives a file, as a whole or not at all",
     .params = PARAMS(
@@ -317,8 +313,7 @@ static const struct param_list takes_receive = {
         {.name = "offset",
          .type = PARAM_INT,
          .ranged = true,
-         .about = "The first byte that comes, with token"}),
-    .closed = true};
+         .about = "The first byte that comes, with token"})};
 
 static const struct param_list takes_received = {
     .about = "Reports how much of a file was received with a token",
@@ -328,8 +323,7 @@ static const struct param_list takes_received = {
         {.name = "token",
          .type = PARAM_STRING,
          .required = true,
-         .about = "The token of the upload"}),
-    .closed = true};
+         .about = "The token of the upload"})};
 
 static const struct param_list takes_folders = {
     .about = "Lists the folders in a folder, but no links to any, by their names in "
@@ -346,8 +340,7 @@ static const struct param_list takes_folders = {
                       .type = PARAM_INT,
                       .ranged = true,
                       .min = 1,
-                      .about = "How many names a page has; 100 without it"}),
-    .closed = true};
+                      .about = "How many names a page has; 100 without it"})};
 
 static const struct param_list takes_snapshot = {
     .about = "Packs the files and folders of a folder as tar.gz, without links and what "
@@ -363,8 +356,7 @@ static const struct param_list takes_snapshot = {
                   "without it, no such entry is written"},
         {.name = "about",
          .type = PARAM_STRING,
-         .about = "Members of that report, as the JSON of an object"}),
-    .closed = true};
+         .about = "Members of that report, as the JSON of an object"})};
 
 static const struct fileact_verb verbs[] = {
     {"stat", fa_stat, NULL, &fileact_takes_stat, false},

@@ -111,11 +111,8 @@ struct op {
     struct buf command; /* owned; emptied when it was handed to the shell */
     int64_t timeout_ms, idle_ms; /* 0: none */
     bool stream, text, no_wait, detach, return_on_input, with_stdin;
-    /*
-     * Fails with BUSY when it is queued and the running command waits for input. Its
-     * timeout does not end it while its shell starts.
-     */
-    bool fail_on_input;
+    bool fail_on_input; /* with BUSY, if it is queued and the running command waits */
+    bool outlasts_start; /* its timeout does not end it while its shell starts */
     bool own; /* a command of the server itself, which callers do not see */
     uint64_t output_from; /* already received of this command, after a reconnect */
     /* What happens */

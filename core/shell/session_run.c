@@ -215,7 +215,8 @@ void session_stop_waiting(struct session *s, struct op *op, enum op_why why)
         if (why == OP_INPUT)
             err_set(&op->r.err, ERR_BUSY,
                     "session %s is busy with: %s, and %s waits for input; the command "
-                    "was not run",
+                    "was not run: type what it asks for, end it with C-c, or use "
+                    "another session",
                     s->name, s->cmd.head,
                     s->look.last.comm[0] ? s->look.last.comm : "it");
         else if (session_busy(s))
@@ -239,7 +240,7 @@ static void on_hard(struct timer *t)
     struct op *op = container_of(t, struct op, hard);
     struct session *s = op->session;
     /* Its shell is starting, within LIMIT_START_MS, and runs nothing else. */
-    if (op->queued && op->fail_on_input && !session_busy(s) &&
+    if (op->queued && op->outlasts_start && !session_busy(s) &&
         list_first(&s->run.queue, struct op, node) == op)
         timer_begin(s->en->loop, t, op->timeout_ms, on_hard);
     else

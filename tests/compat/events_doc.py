@@ -63,7 +63,8 @@ def _(case):
 
 @row("events look like that")
 def _(case):
-    run(case, "echo hi", client_id="a-1")
+    request(case, "/events", {"action": "run", "client_id": "a-1",
+                              "args": {"command": "echo hi", "until": "input"}})
 
     async def read():
         async with Peer(case, since=0) as peer:

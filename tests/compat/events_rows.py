@@ -89,7 +89,8 @@ def _(case):
     first = request(case, "/events", asks)[1]
     same([first["waiting"]["program"], first["cause"]], ["bash", 1])
     status, told = request(case, "/events?wait=0.2",
-                           {"action": "run", "args": {"command": "echo next"}})
+                           {"action": "run", "args": {"command": "echo next", "until": "end",
+                                                      "busy": "wait"}})
     same([status, told["id"]], [202, 3])
     for part in ("action 3 has not ended", "session main runs: read x; echo got $x",
                  "waits for input"):
@@ -97,7 +98,71 @@ def _(case):
     request(case, "/events?wait=0", {"action": "input", "args": {"text": "it\n"}})
     end = wait_for(lambda: [e for e in request(case, "/events?since=0")[1]["events"]
                             if e.get("cause") == 3], "it ends")
-    same(end[0]["content"], "next")
+    same(end[0]["content"], "next\n")
+
+
+@row("a command behind one that waits for input is refused at once, in every form")
+def _(case):
+    def run(**args):
+        return request(case, "/events", {"action": "run",
+                                         "args": {"command": "echo next", **args}})[1]
+
+    def refused(event):
+        same(event["observation"], "error")
+        has(event["content"], "bash waits for input; the command was not run: type")
+
+    asks = {"action": "run", "args": {"command": "read x; echo got $x", "until": "input"}}
+    request(case, "/events", asks)
+    for args in ({"until": "end"}, {"until": "input"}, {}, {"blocking": True}):
+        refused(run(**args))
+    refused(request(case, "/execute_action", {
+        "action": {"action": "run", "args": {"command": "echo next"}, "timeout": 60}})[1])
+    request(case, "/events", {"action": "input", "args": {"text": "it\n"}})
+    same(run(until="end")["content"], "next\n")
+    # One that is there before the question, behind an action that does not end with it.
+    os.mkfifo(os.path.join(case.dir, "gate"))
+    for args in ({"until": "end"}, {"blocking": True}):
+        first = request(case, "/events?wait=0", {"action": "run", "args": {
+            "command": "read x <gate; read y; echo got $y", **args}})[1]["id"]
+        late = request(case, "/events?wait=0", {"action": "run", "args": {
+            "command": "echo late", "until": "end"}})[1]["id"]
+        with open(os.path.join(case.dir, "gate"), "w") as file:
+            file.write("on\n")
+
+        def end(id, since=first):
+            events = request(case, f"/events?since={since}")[1]["events"]
+            return [e for e in events if e.get("cause") == id]
+
+        refused(wait_for(lambda: end(late), "the refusal")[0])
+        same(end(first), [])
+        request(case, "/events", {"action": "input", "args": {"text": "it\n"}})
+        has(wait_for(lambda: end(first), "the end")[0]["content"], "got it")
+
+
+@row("an argument that is not known is an error that names it and those that exist")
+def _(case):
+    for args, told in (
+            ({"zz": 1}, "run has no argument zz; it takes command, until, quiet, busy, silent"),
+            ({"until": "end", "zz": 1}, "run has no argument zz; it takes command, until"),
+            ({"until": "end", "blocking": "yes"}, 'blocking must be true or false, not "yes"'),
+            ({"until": "end", "is_input": True}, "run has no argument is_input with until")):
+        status, answer = request(case, "/events", {"action": "run",
+                                                   "args": {"command": "echo no", **args}})
+        same([status, answer["error"]["code"]], [400, "INVALID"])
+        has(answer["error"]["message"], told)
+    status, answer = request(case, "/events", {"action": "key", "args": {"key": "a", "kay": 1}})
+    same(answer["error"]["message"], "key has no argument kay; it takes key")
+    sent = {"thought": "", "security_risk": -1, "confirmation_state": "confirmed",
+            "is_input": False, "hidden": False, "cwd": None}
+    for more in ({}, {"until": "end"}):
+        same(request(case, "/events", {"action": "run", "args": {
+            "command": "echo yes", **sent, **more}})[1]["observation"], "run")
+    # V0's own route ignores what it does not know, `until` among it.
+    for until in ("end", "bogus", 5):
+        got = request(case, "/execute_action", {"action": {
+            "action": "run", "timeout": 60,
+            "args": {"command": "echo yes", "until": until, "zz": 1}}})[1]
+        same([got["observation"], got["content"]], ["run", "yes"])
 
 
 @row("an event stream goes on behind Last-Event-ID")

@@ -69,8 +69,7 @@ const random = (n) => {
 const cases = [];
 for (const action of actions) {
     const { properties = {}, examples } = api.components.schemas[`${action}_arguments`];
-    // What the editor of V0 decides on is not checked before it runs.
-    const set = action === 'edit' ? ['path', 'more'] : [...Object.keys(properties), 'more'];
+    const set = [...Object.keys(properties), 'more', 'thought'];
     const add = (args) => cases.push({ action, args });
     row(`an example of ${action}`, Action({ action, args: examples[0] }),
         show(Action.errors ?? ''));

@@ -15,9 +15,9 @@ static int verdict(const struct json *m, struct err *e)
     const struct action_kind *k = action_kind_of(m);
     if (!k)
         return err_set(e, ERR_NOTFOUND, "there is no such action");
-    if (k->foreign)
-        return v0_action_decode_event(m, &decoded, e);
-    return action_check(k, json_get(m, "args"), e);
+    if (action_check(k, json_get(m, "args"), e) < 0)
+        return -1;
+    return k->foreign ? v0_action_decode_event(m, &decoded, e) : 0;
 }
 
 int main(void)

@@ -21,6 +21,10 @@
     { \
         .name = param_name, .type = PARAM_BOOL, .dflt = "false", .about = sentence \
     }
+/* What OpenHands' clients send with actions, and nobody needs (events/serialization). */
+#define SENT \
+    "thought|security_risk|confirmation_state|is_confirmed|keep_prompt|task_completed|" \
+    "translated_ipython_code|timestamp"
 #define LINES \
     {.name = "start", \
      .type = PARAM_INT, \
@@ -31,30 +35,49 @@
         .about = "The line after the last one; -1 is the end of the file" \
     }
 
-static const struct param_list takes_run = {
+#define OF_V0 "Without until, as in OpenHands' V0: "
+
+const struct param_list action_takes_run = {
     .about = "Runs a command in the shell of the session",
     .params = PARAMS(
-        TEXT("command", "The command; empty: wait for more output of the running one"),
+        TEXT("command", "The command"),
         {.name = "until",
          .type = PARAM_STRING,
          .pattern = "^(end|input|quiet)$",
-         .about =
-             "For programs: when the command is observed, at its end, when it waits "
-             "for input, too, or when it is quiet, too; without it the words are V0's"},
+         .about = "When to observe it: end, at its end; input, also when it waits for "
+                  "input; quiet, also when its output stops; without it action and "
+                  "observation are V0's"},
         {.name = "quiet",
          .type = PARAM_NUMBER,
          .ranged = true,
          .max = V0_QUIET_MAX,
-         .about = "With until quiet: for how many seconds it has written nothing, 2 by "
-                  "default"},
-        SWITCH("is_input", "Whether the text is input for the running program"),
-        SWITCH("blocking", "Whether to wait for a command even if it has no new output"),
-        SWITCH("is_static", "Whether the command runs in a shell of its own"),
-        SWITCH("hidden", "Whether the whole output is in the observation"),
+         .dflt = "2",
+         .about = "With until quiet: the seconds without output"},
+        {.name = "busy",
+         .type = PARAM_STRING,
+         .choices = "wait fail",
+         .about = "With until, if the session is busy: wait for its turn in any case; or "
+                  "fail if the timeout ends first; without it wait, and fail if the "
+                  "running command waits for input"},
+        {.name = "silent",
+         .type = PARAM_BOOL,
+         .dflt = "false",
+         .about = "With until: whether the log has only the command's length and sum"},
+        SWITCH("is_input", OF_V0 "whether command is input for the running program; an "
+                                 "empty command waits for more output"),
+        SWITCH("blocking", OF_V0 "whether to wait while nothing is written"),
+        SWITCH("is_static", OF_V0 "whether it runs in a shell of its own"),
+        SWITCH("hidden", OF_V0 "whether content has the whole output"),
         {.name = "cwd",
          .type = PARAM_STRING,
-         .about = "The directory of a command that is_static"}),
-    .example = "{\"command\":\"make -j8\",\"blocking\":true}"};
+         .about = OF_V0 "the directory of a command that is_static"}),
+    .ignored = SENT,
+    .rule = "{\"if\":{\"required\":[\"until\"],\"properties\":{\"until\":{\"type\":"
+            "\"string\"}}},\"then\":{\"properties\":{\"is_input\":{\"enum\":[false,"
+            "null]},\"is_static\":{\"enum\":[false,null]},\"cwd\":{\"type\":"
+            "\"null\"}}}}",
+    .example = "{\"command\":\"make -j8\",\"until\":\"input\"}"};
+#define takes_run action_takes_run
 
 static const struct param_list takes_read = {
     .about = "Reads a file, a picture or a document",
@@ -68,11 +91,13 @@ static const struct param_list takes_read = {
          .type = PARAM_ANY,
          .about = "With oh_aci: an array of the first and the last line, "
                   "counted from 1; -1 is the end"}),
+    .ignored = SENT,
     .example = "{\"path\":\"src/main.c\"}"};
 
 static const struct param_list takes_write = {
     .about = "Writes a file, or replaces some of its lines",
     .params = PARAMS(TEXT("path", "The file"), TEXT("content", "Its text"), LINES),
+    .ignored = SENT,
     .example = "{\"path\":\"notes.txt\",\"content\":\"text\\n\"}"};
 
 #define EDITED(param_name, sentence) \
@@ -100,6 +125,7 @@ static const struct param_list takes_edit = {
          .type = PARAM_STRING,
          .dflt = "\"oh_aci\"",
          .about = "oh_aci is the only editor that is served"}),
+    .ignored = SENT "|content|start|end",
     .example = "{\"path\":\"/src/main.c\",\"command\":\"str_replace\",\"old_str\":\"a\","
                "\"new_str\":\"b\"}"};
 
@@ -110,6 +136,7 @@ static const struct param_list takes_run_ipython = {
                       .type = PARAM_ANY,
                       .dflt = "true",
                       .about = "false: the text without the directory and interpreter"}),
+    .ignored = SENT "|kernel_init_code",
     .example = "{\"code\":\"print(1)\"}"};
 
 #define AXTREE \
@@ -121,12 +148,14 @@ static const struct param_list takes_run_ipython = {
 static const struct param_list takes_browse = {
     .about = "Opens a page in the browser",
     .params = PARAMS(TEXT("url", "The address of the page"), AXTREE),
+    .ignored = SENT,
     .example = "{\"url\":\"https://example.org\"}"};
 
 static const struct param_list takes_browse_interactive = {
     .about = "Acts on the browser's page",
     .params = PARAMS(TEXT("browser_actions", "Calls, a line each, as in click('12')"),
                      AXTREE),
+    .ignored = SENT "|browsergym_send_msg_to_user",
     .example = "{\"browser_actions\":\"goto('https://example.org')\"}"};
 
 /* ---- observations: text.c and edit.c write them ---- */

@@ -220,6 +220,8 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
             snprintf(a->missing, sizeof(a->missing), "%s", text);
     } else if (kind == NOTE_STARTED && op == a->op)
         v0_started(a, op->id, to > op->output_from ? to : op->output_from);
+    else if (kind == NOTE_WAITING || kind == NOTE_PROBABLY_WAITING)
+        actions_look_again(a->v->en->actions); /* those that it would block fail */
 }
 
 static void run_new(struct v0_call *a);
@@ -303,6 +305,7 @@ void v0_run_text(struct v0_call *a, struct str text)
 {
     struct op *op = make_op(a, "");
     v0_id(a, op->id);
+    op->fail_on_input = true; /* of a command that is not V0's */
     op->timeout_ms = a->a.has_timeout ? (int64_t)(a->a.timeout * 1000) : 0;
     op->idle_ms = a->a.run.blocking ? 0 : a->v->no_change_ms;
     if (!a->a.run.is_static) {

@@ -392,6 +392,7 @@ static void do_action(struct req *r, struct json *event, const struct v0_action 
     struct v0 *v = req_arg(r);
     struct err e = ERR_INIT;
     struct v0_call *a = v0_call_new(v->main, decoded, key);
+    json_free(json_take(json_get(event, "args"), "until")); /* unknown to this route */
     struct action_order o = {.source = ACTION_SOURCE_V0,
                              .session = str_of(v->main->name),
                              .key = key,
