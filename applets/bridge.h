@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "ipc/call.h"
 #include "kernel/cell_text.h"
+#include "kernel/kernel.h"
 #include "kernel/notebook.h"
 #include "net/sockpath.h"
 

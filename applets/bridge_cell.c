@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a cell for od jupyter-bridge: its output, its questions, its interrupt. */
+#include "applet.h"
 #include "bridge.h"
 #include "where.h"
 
@@ -71,7 +72,11 @@ static bool save(struct bridge_cell *r, const char *stem, const char *ending,
                  struct str bytes, char path[PATH_MAX])
 {
     int fd = -1;
-    while (fd < 0 && r->pictures < 100000) {
+    /* Made with the first file, from where the caller is. */
+    bool is_there = r->pictures > 0 || applet_make_folder(r->o->images, path) == 0;
+    if (!is_there)
+        snprintf(path, PATH_MAX, "%s", r->o->images);
+    while (is_there && fd < 0 && r->pictures < 100000) {
         snprintf(path, PATH_MAX, "%s/%s_%d.%s", r->o->images, stem, ++r->pictures,
                  ending);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -163,8 +168,13 @@ static int show(struct bridge_cell *r, struct str type, const struct json *conte
     struct buf text = BUF_INIT(192 << 20);
     int status = 0;
     bool stream = str_eq(type, STR("stream"));
-    bool error = str_eq(type, STR("error")) ||
+    bool raised = str_eq(type, STR("error"));
+    bool error = raised ||
                  (stream && str_eq(json_str(content, "name", ""), STR("stderr")));
+    /* The traceback of our own interrupt is about the kernel's insides. */
+    if (raised && r->unanswered &&
+        str_eq(json_str(content, "ename", ""), STR("KeyboardInterrupt")))
+        return 0;
     if (cell_text_of(&text, type, content))
         status = show_text(r, error, buf_str(&text), !stream);
     buf_release(&text);
@@ -312,7 +322,11 @@ static void on_note(struct call *c, const struct json *note)
         call_send(c, 'Z', j);
         json_free(j);
     } else if (!r->interrupted) {
-        say("the cell asks a question and there is no answer: it is interrupted");
+        if (prompt.n > 0)
+            fputc('\n', stderr);
+        say("the cell asks a question and there is no answer: it is interrupted. "
+            "Answers come from the terminal, or from standard input if the cell comes "
+            "from -c CODE or FILE");
         r->unanswered = true;
         interrupt(r->o);
     }
@@ -341,7 +355,10 @@ static const struct call_events call_events = {on_output, on_note, on_signal, NU
 
 static const char *name_of(const struct bridge *o)
 {
-    return o->name ? o->name : o->kernel ? o->kernel : "python";
+    /* The language's own kernel is the same one with and without -k. */
+    return o->name                                         ? o->name
+           : o->kernel && strcmp(o->kernel, "python3") != 0 ? o->kernel
+                                                            : "python";
 }
 
 struct json *bridge_request(const struct bridge *o, const char *verb)
@@ -417,6 +434,8 @@ void bridge_tell_end(const struct bridge *o, const struct json *result)
                        : "");
     if (why.n && !late)
         called_say("%.*s\n", STR_ARG(why));
+    if (json_bool(result, "renewed", false))
+        called_say("this was " KERNEL_NEW "\n");
     const struct json *k = json_get(result, "kernel");
     if (k)
         called_say("kernel %.*s: %.*s (%.*s), pid %lld, which started in "

@@ -3,6 +3,7 @@
 #include "applet.h"
 #include "base/called.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "browse.h"
 #include "where.h"
 #include "browse.txt.gz.h"
@@ -132,6 +133,57 @@ static void print_status(int status, const char *url)
         called_say("HTTP status %d (%s) of %s\n", status, http_reason(status), url);
 }
 
+/* Returns the first bid in a line, "[12]" or "[12: …"; 0: none. */
+static unsigned bid_in(struct str line)
+{
+    for (size_t i = 0; i < line.n; i++) {
+        size_t n = i + 1;
+        while (n < line.n && line.p[n] >= '0' && line.p[n] <= '9')
+            n++;
+        if (line.p[i] == '[' && n > i + 1 && n < line.n && strchr("]:", line.p[n]))
+            return (unsigned)strtoul(line.p + i + 1, NULL, 10);
+    }
+    return 0;
+}
+
+/* Prints the lines with elements next to the one whose bid the actions name. */
+static void print_near(const char *actions, struct str text)
+{
+    enum { AROUND = 4, COLUMNS = 200 };
+    const char *digit = strpbrk(actions, "0123456789");
+    unsigned wanted = digit ? (unsigned)strtoul(digit, NULL, 10) : 0, before = 0, i = 0;
+    for (struct str rest = text; rest.n > 0;) {
+        unsigned bid = bid_in(str_cut(&rest, '\n'));
+        before += bid > 0 && bid < wanted;
+    }
+    for (struct str rest = text; rest.n > 0;) {
+        struct str line = str_cut(&rest, '\n');
+        if (bid_in(line) && i++ + AROUND >= before && i <= before + AROUND)
+            printf("%.*s\n", (int)utf8_cut(line, COLUMNS), line.p);
+    }
+}
+
+/*
+ * Prints what helps after one action that a page which stays did not take: the names of
+ * actions, or elements nearby. Returns false if the page has to be shown.
+ */
+static bool print_help(const struct browse_options *o, const struct browser_seen *seen)
+{
+    struct str error = buf_str(&seen->error);
+    if (!error.n || !o->session || o->url || !o->actions.n || o->tree || o->links ||
+        memchr(o->actions.p, '\n', o->actions.n - 1))
+        return false;
+    if (str_starts(error, STR("NameError"))) {
+        struct buf names = BUF_INIT(4096);
+        browse_action_names(&names);
+        called_say("the actions are: %s\n", buf_z(&names));
+        buf_release(&names);
+    } else {
+        print_near(buf_z(&o->actions), buf_str(&seen->text));
+    }
+    return true;
+}
+
 static void print_text(const struct browse_options *o, const struct browser_seen *seen)
 {
     const struct buf *b = o->links ? &seen->links : o->tree ? &seen->tree : &seen->text;
@@ -142,6 +194,8 @@ static void print_text(const struct browse_options *o, const struct browser_seen
     print_status(seen->status, buf_z(&seen->url));
     if (seen->error.n)
         called_say("%s\n", buf_z(&seen->error));
+    if (print_help(o, seen))
+        return;
     printf("%s%s", buf_z(&seen->said), buf_z(b));
     if (b->n && b->p[b->n - 1] != '\n')
         putchar('\n');
@@ -369,19 +423,6 @@ static int parse(int argc, char **argv, struct browse_options *o)
     return o->url ? 0 : wrong_use("no address was given");
 }
 
-/* mkdir -p; full: its path from the root. Returns -1 with errno. */
-static int make_folder(const char *dir, char full[PATH_MAX])
-{
-    char part[PATH_MAX];
-    for (size_t i = 1; dir[i] && i < sizeof(part); i++) {
-        if (dir[i] != '/')
-            continue;
-        snprintf(part, i + 1, "%s", dir);
-        mkdir(part, 0777);
-    }
-    return (mkdir(dir, 0777) < 0 && errno != EEXIST) || !realpath(dir, full) ? -1 : 0;
-}
-
 /* A browser for this call alone. */
 static int visit_once(struct browse_options *o)
 {
@@ -430,7 +471,8 @@ static int browse_main(int argc, char **argv)
     bool remote = where_is_remote(o.server);
     if (status == 0 && remote && o.downloads && o.downloads[0] != '/')
         status = browse_fail("--downloads of a server elsewhere is a path from its root");
-    if (status == 0 && !remote && o.downloads && make_folder(o.downloads, folder) < 0) {
+    if (status == 0 && !remote && o.downloads &&
+        applet_make_folder(o.downloads, folder) < 0) {
         called_say("cannot keep downloads in %s: %s\n", o.downloads, strerror(errno));
         status = BROWSE_OURS;
     }

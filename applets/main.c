@@ -527,6 +527,18 @@ static int install(const char *dir, const char *programs, bool force)
     return rc | failed;
 }
 
+int applet_make_folder(const char *dir, char *full)
+{
+    char part[PATH_MAX];
+    for (size_t i = 1; dir[i] && i < sizeof(part); i++) {
+        if (dir[i] != '/')
+            continue;
+        snprintf(part, i + 1, "%s", dir);
+        mkdir(part, 0777);
+    }
+    return (mkdir(dir, 0777) < 0 && errno != EEXIST) || !realpath(dir, full) ? -1 : 0;
+}
+
 static int make_dirs(const char *path)
 {
     char part[PATH_MAX];

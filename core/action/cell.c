@@ -222,6 +222,17 @@ const struct action_cell *action_cell_find(const struct actions *all, uint64_t i
     return find(all, id);
 }
 
+uint64_t action_cell_asking(const struct actions *all, struct str session)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &all->cells) {
+        const struct action_cell *c = list_entry(it, struct action_cell, node);
+        if (c->asks && str_eq(str_of(c->session), session))
+            return c->id;
+    }
+    return 0;
+}
+
 int action_cell_input(struct actions *all, uint64_t id, struct str text, struct err *e)
 {
     struct action_cell *c = find(all, id);

@@ -48,6 +48,9 @@ void action_cell_over(struct action_cell *c);
 /* The same, but drops the rest of the output. Idempotent. */
 void action_cell_drop(struct action_cell *c);
 
+/* Returns the action of that session whose cell asks a question; 0: none. */
+uint64_t action_cell_asking(const struct actions *all, struct str session);
+
 /*
  * Receives the messages of one cell as they come. Embedded in its owner; in use from
  * action_cell_follow until `ended` or action_cell_unfollow.

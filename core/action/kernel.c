@@ -317,6 +317,8 @@ static void on_cell_done(void *owner, const struct cell_result *r)
         json_put_str(extras, json_name(v), json_str_value(v, ""));
     if (r->leaves)
         json_put_bool(extras, "leaves", true);
+    if (r->renewed)
+        json_put_bool(extras, "renewed", true);
     if (q->all.lost)
         json_put_int(extras, "lost", (int64_t)q->all.lost);
     if (q->is_rich)

@@ -69,6 +69,7 @@ static void set_about(const struct cell *c, struct cell_result *r)
 {
     r->count = c->count;
     r->leaves = c->leaves;
+    r->renewed = c->renewed;
     r->duration_ms = c->call.begun_ms ? clock_wall_ms() - c->call.begun_ms : 0;
 }
 
@@ -499,6 +500,7 @@ void cell_on_limit(struct timer *t)
         cell_over(c, &r);
         /* The kernel is still busy, and would block all following cells. */
         kernel_restart(c->k);
+        c->k->renewed = true; /* its callers did not ask for that */
     }
 }
 

@@ -94,6 +94,10 @@ static void on_turn(struct companion *host)
         cell_fail(c, CELL_FAILED, &e);
         return;
     }
+    if (!c->before && !c->question) {
+        c->renewed = k->renewed;
+        k->renewed = false;
+    }
     c->call.step = CALL_RUNNING;
     cell_begin_limit(c, false);
     cell_start(&c->start);
@@ -145,6 +149,7 @@ static void on_dead(struct kernel *k, const struct json *m)
                 k->host.name, (long long)json_int(m, "exit", 0),
                 said.n ? "; its last output: " : "", STR_ARG(said));
     k->leaving = false;
+    k->renewed = true;
     companion_fail_later(&k->host, false);
     if (!list_empty(&k->listeners) && k->deaths++ < DEATHS_MAX) {
         k->state = KERNEL_STARTING;
@@ -220,6 +225,7 @@ static void on_ended(struct companion *host, const struct err *why)
     k->state = KERNEL_FAILED;
     k->doing = "dead";
     k->leaving = false;
+    k->renewed = k->about != NULL;
     companion_fail_later(host, true);
     kernel_save(k);
 }
@@ -394,7 +400,7 @@ void kernel_restart(struct kernel *k)
 {
     err_set(&k->host.why, ERR_CANCELLED, "the kernel %s was restarted", k->host.name);
     companion_fail(&k->host, true);
-    k->leaving = false;
+    k->leaving = k->renewed = false;
     if (companion_state(&k->host) != COMPANION_RUNS) {
         start_host(k);
         return;

@@ -26,6 +26,7 @@ struct kernel_opts {
 
 /* What it means that a kernel ended with its cell. */
 #define KERNEL_LEFT "its variables are lost, and the next cell has a new one"
+#define KERNEL_NEW "a new kernel: the previous one ended, and its variables are lost"
 /* history: of this kernel; the code is ignored. */
 #define KERNEL_QUESTIONS "complete, inspect, is_complete, history"
 
@@ -48,6 +49,7 @@ struct cell_result {
     enum cell_end end;
     bool stuck;
     bool leaves;   /* the kernel ends with it, as it asked for: exit() */
+    bool renewed;  /* it was the first cell after the kernel ended by itself */
     int64_t count; /* execution_count; 0: none */
     int64_t duration_ms;
     struct err err;

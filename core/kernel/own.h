@@ -51,6 +51,7 @@ struct kernel {
     struct task keep; /* stores it again, when callers have their answers */
     bool fresh;       /* it has started, and `init` was not run */
     bool leaving;     /* the previous cell announced the kernel's end */
+    bool renewed;     /* it ended by itself, and no cell has run since */
 };
 
 struct cell {
@@ -63,7 +64,7 @@ struct cell {
     bool silent, history, held;
     const char *question; /* of questions[]; NULL: the cell is run */
     int64_t at;           /* its cursor */
-    bool replied, idle, failed, timed_out, lively, leaves;
+    bool replied, idle, failed, timed_out, lively, leaves, renewed;
     bool before;    /* it is the kernel's own, and runs at its start */
     bool stuck;     /* the kernel does not respond to interrupts of it: */
     bool abandoned; /* its caller no longer waits */

@@ -227,8 +227,7 @@ void session_copy(char *out, size_t size, struct str s)
     out[n] = 0;
 }
 
-/* Did it never have a shell, and is it unused? It may have been made with bad options. */
-static bool never_was(const struct session *s)
+bool session_never_was(const struct session *s)
 {
     const struct list *lists[] = {&s->run.queue, &s->run.waiters, &s->tty.viewers,
                                   &s->run.logs, &s->kill.list, &s->tty.watchers};
@@ -243,7 +242,7 @@ struct session *session_get(struct engine *en, struct str name,
                             const struct session_opts *o, struct err *e)
 {
     struct session *s = session_find(en, name);
-    if (s && !never_was(s))
+    if (s && !session_never_was(s))
         return s;
     if (s)
         session_free(s);

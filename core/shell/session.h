@@ -176,6 +176,8 @@ bool session_echoes(const struct session *s);
  */
 bool session_hides(const struct session *s);
 
+/* Returns whether it never had a shell, and is unused: it was made with bad options. */
+bool session_never_was(const struct session *s);
 /*
  * The last look at the command (does it wait for input?). Returns false if there was none
  * since its last output or input.

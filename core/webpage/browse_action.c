@@ -502,6 +502,12 @@ static const struct signature signatures[] = {
 };
 enum { ACTIONS = sizeof(signatures) / sizeof(signatures[0]) };
 
+void browse_action_names(struct buf *out)
+{
+    for (size_t i = 0; i < ACTIONS; i++)
+        buf_addf(out, "%s%s", i ? ", " : "", signatures[i].name);
+}
+
 static int know_calls(struct browse_text *t, struct err *e, struct err *why)
 {
     for (size_t i = 0; i < t->n; i++) {

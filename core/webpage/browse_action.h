@@ -152,4 +152,7 @@ int browse_repr_text(struct buf *out, struct str text);
 bool browse_split_named(struct str bid, struct str *role, struct str *name);
 int browse_repr(struct buf *out, const struct browse_value *v);
 
+/* Appends the names of all actions, with commas between. */
+void browse_action_names(struct buf *out);
+
 #endif

@@ -469,6 +469,9 @@ def _(case, model):
     same(said.state, f'waiting for input: cell {said.object["command"]}. shell_input '
          'session="python" text="…"')
     has(model.tool("sessions").text, "python   waiting for input: cell ")
+    asks = said.object["command"]
+    has(model.fails("python", code="1").text, f"kernel python is busy: cell {asks} waits for "
+        "input; your cell was not run. Answer it with shell_input")
     said = model.tool("shell_input", session="python", text="7")
     same([said.object["state"], said.body], ["ended", "got 7"], said)
     said = model.tool("python", code="import getpass\nlen(getpass.getpass('word? '))")

@@ -144,6 +144,8 @@ static void on_done(void *owner, const struct cell_result *r)
     json_put_bool(j, "stuck", r->stuck);
     json_put_int(j, "count", r->count);
     json_put_int(j, "duration_ms", r->duration_ms);
+    if (r->renewed)
+        json_put_bool(j, "renewed", true);
     if (r->err.code) {
         json_put_z(j, "code", err_name(r->err.code));
         json_put_z(j, "why", r->err.text);

@@ -154,7 +154,8 @@ static struct json *sessions_json(struct engine *en)
     struct str key;
     void *value;
     for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
-        json_push(ss, session_json(value));
+        if (!session_never_was(value))
+            json_push(ss, session_json(value));
     return ss;
 }
 

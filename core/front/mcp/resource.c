@@ -5,6 +5,7 @@
 #include "base/enc.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "shell/session.h"
 
 #include <stdlib.h>
 
@@ -102,7 +103,7 @@ struct json *mcp_session_names(const struct mcp *m, struct str prefix)
     struct str key;
     void *value;
     for (void *it = NULL; (it = map_next(all, it, &key, &value));) {
-        if (str_starts(key, prefix))
+        if (str_starts(key, prefix) && !session_never_was(value))
             names[n++] = xstrndup(key.p, key.n);
     }
     qsort(names, n, sizeof(*names), by_text);

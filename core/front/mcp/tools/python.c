@@ -6,6 +6,7 @@
  */
 #include "front/mcp/tools/ran.h"
 
+#include "action/cell.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
@@ -125,6 +126,7 @@ static void put_state(struct buf *state, const struct cell_answer *a,
         l.error = buf_str(&error);
         l.why = json_str(x, "why", "");
         l.leaves = json_bool(x, "leaves", false);
+        l.renewed = json_bool(x, "renewed", false);
         l.ms = json_int(x, "duration_ms", 0);
         l.empty = shown->bytes == 0 && json_count(json_get(x, "images")) == 0;
     }
@@ -309,9 +311,30 @@ static struct json *cell_message(const struct tool_call *c)
     return m;
 }
 
+/* A cell behind one that waits for input would wait forever. */
+static bool refuse_blocked(struct tool_call *c, uint64_t asking)
+{
+    struct ran *r = c->own;
+    struct buf text = BUF_INIT(TOOL_ERROR_MAX);
+    if (!asking)
+        return false;
+    buf_addf(&text, "kernel %s is busy: cell %llu waits for input; your cell was not "
+                    "run. Answer it with shell_input",
+             r->session, (unsigned long long)asking);
+    put_session(&text, r->session);
+    buf_addz(&text, " text=\"…\", or stop it with shell_input");
+    put_session(&text, r->session);
+    buf_addz(&text, " key=\"C-c\".");
+    ran_fail(c, &text);
+    buf_release(&text);
+    return true;
+}
+
 static void run_cell(struct tool_call *c)
 {
     struct ran *r = c->own;
+    if (refuse_blocked(c, action_cell_asking(c->actions, str_of(r->session))))
+        return;
     struct json *m = cell_message(c);
     struct action_taken t;
     struct err e = ERR_INIT;

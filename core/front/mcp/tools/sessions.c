@@ -243,7 +243,8 @@ static void in_order(struct listing *l, const struct map *m,
 static void on_shell(struct listing *l, const char *name, void *value)
 {
     (void)name;
-    put_shell(l, value);
+    if (!session_never_was(value))
+        put_shell(l, value);
 }
 
 static void on_kernel(struct listing *l, const char *name, void *value)

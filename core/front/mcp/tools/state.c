@@ -283,6 +283,8 @@ static void put_cell_ended(struct buf *out, const struct cell_line *l)
     put_seconds(out, l->ms);
     if (l->empty)
         buf_addz(out, "; no output");
+    if (l->renewed)
+        buf_addz(out, "; " KERNEL_NEW);
     if (l->leaves)
         buf_addz(out, "; the kernel ended: " KERNEL_LEFT);
 }

@@ -100,6 +100,7 @@ struct cell_line {
     bool hidden;      /* WAITING */
     bool empty;       /* it has no output, and no picture */
     bool leaves;      /* the kernel ended with it */
+    bool renewed;     /* the kernel is a new one */
     uint64_t lines, cut_from;
     struct str pictures; /* texts of state_picture for each */
 };
