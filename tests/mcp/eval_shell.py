@@ -38,6 +38,7 @@ GRAMMAR = [re.compile(x) for x in (
     rf"(?:, quiet for {TIME})?{REST}\. Wait: shell_input{SESSION}; stop: shell_input{SESSION} "
     rf'key="C-c"(?:; meanwhile: shell session="[^"]+")?',
     rf"(?:ok in|raised .+ after) {TIME}(?:; no output)?"
+    r"(?:; a new kernel: the previous one ended, and its variables are lost)?"
     rf"(?:; the kernel ended: its variables are lost, and the next cell has a new one)?{REST}(?:; picture.*)?",
     rf'waiting for input(?: without echo, perhaps a password)?: cell \d+{REST}\. '
     rf'shell_input{SESSION} text="…"',
@@ -470,8 +471,10 @@ def _(case, model):
          'session="python" text="…"')
     has(model.tool("sessions").text, "python   waiting for input: cell ")
     asks = said.object["command"]
-    has(model.fails("python", code="1").text, f"kernel python is busy: cell {asks} waits for "
-        "input; your cell was not run. Answer it with shell_input")
+    refused = model.tool("python", code="1")
+    same(refused.error, True)
+    has(refused.text, f"kernel python is busy: cell {asks} waits for input; your cell was not "
+        "run. Answer it with shell_input")
     said = model.tool("shell_input", session="python", text="7")
     same([said.object["state"], said.body], ["ended", "got 7"], said)
     said = model.tool("python", code="import getpass\nlen(getpass.getpass('word? '))")
@@ -494,7 +497,8 @@ def _(case, model):
     said = model.tool("python", code="x = 1\nimport os\nos._exit(3)")
     has(said.state, "the kernel died", "; a new one runs, its variables are gone")
     said = model.tool("python", code="x = 1\nexit()")
-    has(said.state, "; the kernel ended: its variables are lost, and the next cell has a new one")
+    has(said.state, "; a new kernel: the previous one ended, and its variables are lost",
+        "; the kernel ended: its variables are lost, and the next cell has a new one")
     has(model.tool("python", code="x").state, "NameError")
     begun = model.begin("python", code="import time\nopen('begun', 'w').close()\ntime.sleep(1000)")
     wait_for(lambda: os.path.exists(os.path.join(case.dir, "begun")), "it runs")
