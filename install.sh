@@ -99,6 +99,10 @@ install() {
     build=
     find_build
     docs=$build/docs
+    # A plain make leaves them out.
+    if [ ! -d "$docs/man" ] && [ "$build" != "$here" ] && command -v make >/dev/null 2>&1; then
+        make -C "$here" docs >/dev/null || :
+    fi
     mkdir -p "$bin" || die "cannot make $bin"
     name='od-agent'
     # Once it was asked for, it stays.
@@ -128,9 +132,19 @@ install() {
     for page in "$docs"/man/*.[17]; do
         put "$page" "$root/share/man/man${page##*.}" "$(basename "$page")"
     done
+    # Shells look for a file of the command's name.
     put "$docs/completion/od.bash" "$root/share/bash-completion/completions" od
     put "$docs/completion/_od" "$root/share/zsh/site-functions" _od
     put "$docs/completion/od.fish" "$root/share/fish/vendor_completions.d" od.fish
+    for link in "$bin"/od-*; do
+        case $([ -h "$link" ] && readlink "$link") in od | od-agent) ;; *) ours "$link" || continue ;; esac
+        link=${link##*/}
+        [ ! -f "$docs/completion/od.bash" ] ||
+            ln -sf od "$root/share/bash-completion/completions/$link"
+        [ ! -f "$docs/completion/od.fish" ] ||
+            ln -sf od.fish "$root/share/fish/vendor_completions.d/$link.fish"
+    done
+    [ -d "$docs/man" ] || echo "without manual pages and completion, which \`make docs\` makes"
     echo "installed $bin/$name"
     [ "$name" = od ] ||
         echo "od is od(1) still: call od-agent, od-exec, od-serve, or install with --shadow"
@@ -143,9 +157,10 @@ install() {
 }
 
 uninstall() {
-    for link in "$bin"/*; do
+    for link in "$bin"/* "$root/share/bash-completion/completions"/od-* \
+        "$root/share/fish/vendor_completions.d"/od-*.fish; do
         case $([ -h "$link" ] && readlink "$link") in
-        od | od-agent | "$prefix/bin/od" | "$prefix/bin/od-agent") rm -f "$link" ;;
+        od | od.fish | od-agent | "$prefix/bin/od" | "$prefix/bin/od-agent") rm -f "$link" ;;
         esac
     done
     for file in "$bin/od" "$bin/od-agent"; do

@@ -15,6 +15,22 @@ options() {
         sed 's/^[^-]*//' | sort -u
 }
 
+# The words that options of od serve take: "OPTION) echo WORD... ;;", from paragraphs that
+# end with them, ": text or json".
+choices() {
+    "$od" help serve | awk '
+        /^  (-., )?--/ { option = $NF ~ /^--/ ? $NF : $(NF - 1); text = ""; next }
+        /^      \(/ {
+            if (match(text, /: [a-z0-9-]+(, [a-z0-9-]+)* or [a-z0-9-]+$/)) {
+                words = substr(text, RSTART + 2)
+                gsub(/,| or /, " ", words)
+                print "    serve:" option ") echo " words " ;;"
+            }
+            text = ""
+        }
+        /^      [^(]/ { sub(/^ +/, ""); text = text (text ? " " : "") $0 }'
+}
+
 names=$("$od" --list | cut -d' ' -f1)
 words="$names help --help --list --version --licenses --install"
 
@@ -28,13 +44,37 @@ words="$names help --help --list --version --licenses --install"
     cat <<'END'
     esac
 }
+# _od_values COMMAND APPLET OPTION: the names and words that the option takes.
+_od_values() {
+    local od=$1
+    case ${1##*/} in od | od-agent) od="$1 $2" ;; esac
+    case $2:$3 in
+END
+    choices
+    cat <<'END'
+    exec:-s | exec:--session) $od --list | awk 'NR > 1 && $2 != "process" { print $1 }' ;;
+    exec:-p | exec:--process) $od --list | awk '$2 == "process" { print $1 }' ;;
+    browse:-s | browse:--session) $od --list | awk 'NR > 1 { print $1 }' ;;
+    jupyter-bridge:-s | jupyter-bridge:--name)
+        $od --list | awk '$1 == "KERNEL" { exit } NR > 1 { print $1 }' ;;
+    jupyter-bridge:-k | jupyter-bridge:--kernel)
+        $od --list | awk 'on { print $1 } $1 == "KERNEL" { on = 1 }' ;;
+    skills:) $od | awk '/^[a-z_]+  / { print $1 }' ;;
+    esac 2>/dev/null
+}
 _od() {
     local cur=${COMP_WORDS[COMP_CWORD]} applet=${COMP_WORDS[1]} first=1
     case ${COMP_WORDS[0]##*/} in
     od-agent) ;;
-    od-*) applet=${COMP_WORDS[0]##*/od-} first=0 ;;
+    od-*) applet=${COMP_WORDS[0]##*/} applet=${applet#od-} first=0 ;;
     esac
     COMPREPLY=()
+    if ((COMP_CWORD > first)); then
+        local before=${COMP_WORDS[COMP_CWORD - 1]}
+        ((COMP_CWORD > first + 1)) || [[ $before == -* || $cur == -* ]] || before=
+        mapfile -t COMPREPLY < <(compgen -W "$(_od_values "${COMP_WORDS[0]}" "$applet" "$before")" -- "$cur")
+        [ ${#COMPREPLY[@]} -eq 0 ] || return
+    fi
     if ((COMP_CWORD > first)) && [ -n "$(_od_options "$applet")" ]; then
         [[ $cur != -* ]] || mapfile -t COMPREPLY < \
             <(compgen -W "$(_od_options "$applet")" -- "$cur")
