@@ -150,11 +150,17 @@ static void put_binary(struct view_answer *a, struct str head, uint64_t size)
     bool known = !elf && type && strcmp(type, "application/octet-stream") != 0 &&
                  !str_starts(str_of(type), STR("text/"));
     size_words(size, words);
-    buf_addf(&a->state, "%s%s%s, binary; shell: file, xxd | head",
+    buf_addf(&a->state, "%s%s%s, binary; shell: ",
              elf     ? "ELF, "
              : known ? type
                      : "",
              known ? ", " : "", words);
+    if (str_starts(head, STR("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")))
+        buf_addz(&a->state, "soffice --headless --convert-to FORMAT, if LibreOffice is "
+                            "here: docx, xlsx and pptx can be read, the older formats "
+                            "cannot");
+    else
+        buf_addz(&a->state, "file, xxd | head");
     json_put_z(a->facts, "kind", "binary");
 }
 

@@ -131,7 +131,8 @@ ROWS = [
     (
         "a file as numbered lines",
         {"f": TABS, "empty": "", "crlf": "a\r\nb\r\n", "wide": "x" * 2100 + "\n",
-         "binary": b"\x7fELF\0\0", "latin": b"caf\xe9\n", "d/one": "", "d/two/three": "",
+         "binary": b"\x7fELF\0\0", "old.xls": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0",
+         "latin": b"caf\xe9\n", "d/one": "", "d/two/three": "",
          "d/.hidden": ""},
         [
             Call("view", "f", text="1\tclass A:\n2\t\tdef load(self):\n"
@@ -147,6 +148,9 @@ ROWS = [
             Call("view", "crlf", text="1\ta\n2\tb\n[lines 1-2 of 2; line ends CRLF]\n"),
             Call("view", "wide", text="1\t" + "x" * 2000 + "\u2026 [+100 bytes]\n"
                  "[line 1 of 1]\n"),
+            Call("view", "old.xls", text="[application/vnd.ms-excel, 9 bytes, binary; shell: soffice "
+                 "--headless --convert-to FORMAT, if LibreOffice is here: docx, xlsx and pptx can be "
+                 "read, the older formats cannot]\n"),
             Call("view", "binary", text="[ELF, 6 bytes, binary; shell: file, xxd | head]\n"),
             Call("view", "latin", text="1\tcaf\u00e9\n"
                  "[line 1 of 1; not UTF-8, shown as Latin-1]\n"),

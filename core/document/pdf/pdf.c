@@ -69,12 +69,11 @@ static bool is(struct pages *p, const struct pdf_obj *o, const char *key,
 }
 
 /*
- * Appends a text string (7.9.2.2) or name that it has, or the last one of an array.
- * Returns the number of bytes.
+ * Appends a text string (7.9.2.2) or name, or the last one of an array. Returns the
+ * number of bytes.
  */
-static size_t put(struct pages *p, const struct pdf_obj *o, const char *key)
+static size_t put_value(struct pages *p, struct pdf_obj value)
 {
-    struct pdf_obj value = of_field(p->d, o, key);
     char unknown[40];
     size_t from = p->out->n;
     if (value.type == PDF_ARRAY)
@@ -84,6 +83,33 @@ static size_t put(struct pages *p, const struct pdf_obj *o, const char *key)
     else if (value.type == PDF_NAME)
         buf_adds(p->out, value.s);
     return p->out->n - from;
+}
+
+/* The same of what it has. */
+static size_t put(struct pages *p, const struct pdf_obj *o, const char *key)
+{
+    return put_value(p, of_field(p->d, o, key));
+}
+
+/* Appends which choice of its field a radio button is (12.7.5.2.4). */
+static void put_choice(struct pages *p, const struct pdf_obj *o)
+{
+    enum { RADIO = 1 << 15 };
+    struct pdf_obj looks = pdf_get(p->d, pdf_get(p->d, *o, "AP"), "N");
+    if (!(pdf_int(of_field(p->d, o, "Ff"), 0) & RADIO) || looks.type != PDF_DICT)
+        return;
+    for (size_t i = 0; i < looks.dict->n; i++) {
+        struct str key = looks.dict->pair[i].key;
+        uint64_t index = 0;
+        if (str_eq(key, STR("Off")))
+            continue;
+        buf_addz(p->out, ": ");
+        /* With Opt, names are numbers of its texts. */
+        if (str_to_u64(key, &index) < 0 ||
+            !put_value(p, pdf_item(p->d, of_field(p->d, o, "Opt"), (size_t)index)))
+            buf_adds(p->out, key);
+        return;
+    }
 }
 
 /* Appends one in brackets; `page`: where the text of the page begins. */
@@ -96,6 +122,7 @@ static void put_annotation(struct pages *p, struct pdf_obj o, size_t page)
     if (field && is(p, &o, "FT", "Btn")) {
         buf_addz(out, is(p, &o, "AS", "Off") ? "☐ " : "☒ ");
         n = put(p, &o, "T");
+        put_choice(p, &o);
     } else if (is(p, &o, "Subtype", "Link")) {
         struct pdf_obj action = pdf_get(p->d, o, "A");
         n = put(p, &action, "URI");

@@ -838,6 +838,25 @@ TEST(annotations)
         "[FreeText: Ж]\n[Highlight: why?]\n[http://h/]\n");
 }
 
+/* Each button of a group is a widget of its own. */
+TEST(radio_buttons_name_their_choice)
+{
+    frame();
+    object(3, "<</Type/Page/Parent 2 0 R/Resources<</Font<</F 5 0 R>>>>/Contents 4 0 R"
+              "/Annots[" ANNOTATION("Widget", "/Parent 9 0 R/AS/Off/AP<</N<</Off 4 0 R"
+                                              "/Small 4 0 R>>>>")
+                  ANNOTATION("Widget", "/Parent 9 0 R/AS/Big/AP<</N<</Big 4 0 R>>>>")
+                      ANNOTATION("Widget", "/Parent 8 0 R/AS/1/AP<</N<</1 4 0 R>>>>")
+                          ANNOTATION("Widget", "/Parent 8 0 R/AS/Off/AP<</N<</7 4 0 R>>>>")
+                              ANNOTATION("Widget", "/Parent 8 0 R/AS/Off/AP 4 0 R") "]>>");
+    stream(4, "", "BT /F 10 Tf 50 700 Td (Hello) Tj ET");
+    object(9, "<</FT/Btn/Ff 49152/T(size)/V/Big>>");
+    object(8, "<</FT/Btn/Ff 49152/T(sex)/Opt[(w)(\\344)]>>");
+    end("");
+    check_text("@@ Page 1 @@\nHello\n[☐ size: Small]\n[☒ size: Big]\n[☒ sex: ä]\n"
+               "[☐ sex: 7]\n[☐ sex]\n");
+}
+
 TEST(indexes_stay_in_their_line)
 {
     frame();
