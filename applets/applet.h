@@ -24,9 +24,9 @@ struct applet {
     int (*main)(int argc, char **argv);
     /*
      * Text of `od help NAME` that is made from tables at run time (options,
-     * limits), appended to usage. NULL when there is none.
+     * limits), appended to usage; all: with what few need. NULL when there is none.
      */
-    void (*more_usage)(struct buf *out);
+    void (*more_usage)(struct buf *out, bool all);
     /* Without an argument, at a terminal: if a file has its name, od(1) dumps that. */
     bool file_first;
     bool hidden; /* an internal entry point: not in --list, help or links */

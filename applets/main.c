@@ -255,7 +255,7 @@ static void add_help(struct buf *out, const char *text)
     }
 }
 
-int applet_help(const struct applet *a)
+static int print_help(const struct applet *a, bool all)
 {
     struct buf text = BUF_INIT(HELP_MAX), more = BUF_INIT(HELP_MAX);
     if (a->packed.n > 0)
@@ -263,7 +263,7 @@ int applet_help(const struct applet *a)
     add_help(&text, a->usage ? a->usage : buf_z(&more));
     buf_reset(&more);
     if (a->more_usage) {
-        a->more_usage(&more);
+        a->more_usage(&more, all);
         add_help(&text, buf_z(&more));
     }
     fwrite(buf_z(&text), 1, text.n, stdout);
@@ -272,7 +272,11 @@ int applet_help(const struct applet *a)
     return printed();
 }
 
-static int help_named(const char *name)
+int applet_help(const struct applet *a) { return print_help(a, false); }
+
+static bool is_all(const char *word) { return word && strcmp(word, "--all") == 0; }
+
+static int help_named(const char *name, bool all)
 {
     if (strcmp(name, "actions") == 0)
         return actions_help(false);
@@ -282,7 +286,7 @@ static int help_named(const char *name)
         return client_help("");
     const struct applet *a = applet_by_argv0(name);
     if (a && !a->hidden)
-        return applet_help(a);
+        return print_help(a, all);
     const struct program *p = program_find(name);
     if (p) {
         fputs(p->usage, stdout);
@@ -615,8 +619,9 @@ static int run(const struct applet *a, int argc, char **argv, enum called_by by,
         allow_leaks();
     } else
         called_set(by, argv0, a->name);
-    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-        return applet_help(a);
+    if ((argc == 2 || (argc == 3 && is_all(argv[2]))) &&
+        (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        return print_help(a, argc == 3);
     argv[0] = (char *)(other ? base : a->name);
     return a->main(argc, argv);
 }
@@ -658,7 +663,9 @@ int main(int argc, char **argv)
     if (argc == 1 && isatty(STDIN_FILENO))
         return introduce();
     if (strcmp(word, "help") == 0 && argc <= 3)
-        return argc == 3 ? help_named(argv[2]) : help();
+        return argc == 3 ? help_named(argv[2], false) : help();
+    if (strcmp(word, "help") == 0 && argc == 4 && is_all(argv[3]))
+        return help_named(argv[2], true);
     if (strcmp(word, "help") == 0 && argc == 4 && strcmp(argv[2], "action") == 0)
         return action_help(argv[3]);
     if (strcmp(word, "help") == 0 && argc == 4 && strcmp(argv[2], "client") == 0)

@@ -60,8 +60,8 @@ struct serve_options {
  */
 int serve_options_parse(struct serve_options *out, int argc, char **argv, struct err *e);
 
-/* The tables, for od help serve. */
-void serve_options_help(struct buf *out);
+/* The tables, for od help serve: all options, or those that people need first. */
+void serve_options_help(struct buf *out, bool all);
 
 /* `od serve --upgrade`: returns the exit status. */
 int serve_upgrade(const struct serve_options *o);

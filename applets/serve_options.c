@@ -471,14 +471,20 @@ int serve_options_parse(struct serve_options *out, int argc, char **argv, struct
 
 /* ---- help ---- */
 
-void serve_options_help(struct buf *out)
+void serve_options_help(struct buf *out, bool all)
 {
+    static const char first[] = "working-dir listen daemon status api-key ui plugins "
+                                "username fence checkpoints";
     const struct option_table *list[TABLES_MAX];
     size_t n = tables(list);
-    buf_addz(out, "\nOptions, each with (its variable in the environment; its default):\n"
-                  "\n"
-                  "  -h, --help\n"
-                  "      this text\n");
+    buf_addf(out,
+             "\n%s(its variable in the environment; its default):\n"
+             "\n"
+             "  -h, --help [--all]\n"
+             "      this text\n",
+             all ? "Options, each with "
+                 : "Options that are needed first (all: od help serve --all), each "
+                   "with\n");
     for (size_t i = 0; i < n; i++)
-        options_help(list[i], out);
+        options_help(list[i], all ? NULL : first, out);
 }

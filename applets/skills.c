@@ -248,8 +248,9 @@ static int take_args(struct skills_options *o, int argc, char **argv, struct err
 /* ---- what there is ---- */
 
 /* Appends the functions with their arguments, for the manual. */
-static void more_usage(struct buf *out)
+static void more_usage(struct buf *out, bool all)
 {
+    (void)all;
     buf_addz(out, "\nFunctions:\n");
     for (const struct skill *s = NULL; (s = skill_next(s));) {
         size_t line = out->n;

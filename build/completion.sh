@@ -11,14 +11,14 @@ mkdir -p "$out"
 
 # The options of an applet: the words of its usage text that look like options.
 options() {
-    "$od" help "$1" | grep -oE '(^|[][ ,|(])--?[A-Za-z][A-Za-z0-9-]*' |
+    "$od" help "$1" --all | grep -oE '(^|[][ ,|(])--?[A-Za-z][A-Za-z0-9-]*' |
         sed 's/^[^-]*//' | sort -u
 }
 
 # The words that options of od serve take: "OPTION) echo WORD... ;;", from paragraphs that
 # end with them, ": text or json".
 choices() {
-    "$od" help serve | awk '
+    "$od" help serve --all | awk '
         /^  (-., )?--/ { option = $NF ~ /^--/ ? $NF : $(NF - 1); text = ""; next }
         /^      \(/ {
             if (match(text, /: [a-z0-9-]+(, [a-z0-9-]+)* or [a-z0-9-]+$/)) {

@@ -131,7 +131,7 @@ trap 'rm -rf "$links"' EXIT
 case $od in /*) ;; *) od=$PWD/$od ;; esac
 "$od" --list | while read -r name brief; do
     ln -s "$od" "$links/od-$name"
-    "$links/od-$name" --help | page "od-$name" 1 "$brief" >"$out/od-$name.1"
+    "$links/od-$name" --help --all | page "od-$name" 1 "$brief" >"$out/od-$name.1"
 done
 ln -s "$od" "$links/od-agent"
 "$links/od-agent" help | page od-agent 7 "a computer for an AI agent in one file" >"$out/od-agent.7"

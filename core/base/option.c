@@ -569,14 +569,26 @@ static void put_lines(struct buf *out, const char *text)
     }
 }
 
-void options_help(const struct option_table *t, struct buf *out)
+/* Is name among the words? */
+static bool is_among(const char *words, const char *name)
 {
-    if (t->rows)
-        buf_addf(out, "\n%s:\n", t->heading);
+    struct str rest = str_of(words);
+    bool found = false;
+    while (rest.n > 0 && !found)
+        found = str_eq(str_cut(&rest, ' '), str_of(name));
+    return found;
+}
+
+void options_help(const struct option_table *t, const char *only, struct buf *out)
+{
+    bool headed = false;
     for (const struct option_row *r = t->rows; r && r->name; r++) {
         const char *absent = r->unset ? r->unset : r->dflt;
-        if (r->word)
-            continue; /* it is in the synopsis */
+        if (r->word || (only && !is_among(only, r->name)))
+            continue; /* a word is in the synopsis */
+        if (!headed)
+            buf_addf(out, "\n%s:\n", t->heading);
+        headed = true;
         buf_addf(out, "  --%s", r->name);
         if (r->type == OPTION_TOGGLE)
             buf_addf(out, ", --no-%s", r->name);

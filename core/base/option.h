@@ -131,7 +131,8 @@ void option_wipe(char *value);
 
 /* ---- the manual ---- */
 
-/* Appends the rows of a table under its heading. */
-void options_help(const struct option_table *t, struct buf *out);
+/* Appends the rows of a table under its heading; only: those of these names, with spaces
+ * between. NULL: all. */
+void options_help(const struct option_table *t, const char *only, struct buf *out);
 
 #endif

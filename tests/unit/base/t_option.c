@@ -315,7 +315,7 @@ TEST(paths_become_absolute_and_stay_unresolved)
 TEST(the_manual_has_every_row_once)
 {
     struct buf b = BUF_INIT(1 << 16);
-    options_help(&server, &b);
+    options_help(&server, NULL, &b);
     CHECK(str_starts(buf_str(&b), STR("\nServer:\n  --name NAME\n      its\n"
                                       "      (T_NAME; none)\n  --kind KIND\n")));
     CHECK(str_find(buf_str(&b),
@@ -337,7 +337,7 @@ TEST(lines_of_the_manual_are_short_and_keep_commands_whole)
                                     {.name = NULL}};
         struct option_table t = {.heading = "H", .section = "", .rows = rows};
         struct buf b = BUF_INIT(4096);
-        options_help(&t, &b);
+        options_help(&t, NULL, &b);
         CHECK(str_find(buf_str(&b), STR("(od help browse)")) > 0);
         CHECK(str_find(buf_str(&b), STR("od exec")) > 0);
         struct str rest = buf_str(&b);
