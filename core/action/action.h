@@ -81,7 +81,7 @@ struct action_kind {
     bool in_turn;
     /* Uses a front-end's names for members: prepare reads the whole message. */
     bool foreign;
-    const struct param_list *takes;  /* never NULL; a foreign one is for schemas only */
+    const struct param_list *takes;  /* never NULL */
     const struct observation *gives; /* NULL: one with the kind's name, without extras */
     /*
      * Checks relations between parameters, which `takes` cannot express. args are valid
