@@ -174,7 +174,7 @@ def _(server):
     same((answer["_meta"]["od/result"], "structuredContent" in answer), ({"steps": 2}, False))
     answer = c.ask(call(6, "act"))["result"]
     same((answer["isError"], answer["content"][0]["text"]),
-         (True, "command is missing; act needs {command, times?, session?}"))
+         (True, "command is missing; act needs {command, times?, session?}\n[failed]"))
     same(error_of(c.ask(call(7, "nothing"))), -32602)
     same(error_of(c.ask(request(8, "tools/call"))), -32602)
     same(error_of(c.ask(request(9, "tools/call", name="echo", arguments=[1]))), -32602)
@@ -237,6 +237,9 @@ def _(server):
     again = c.send("GET", fields={"Last-Event-ID": last})
     same(again.status, 200)
     has(text_of(again.answer(1)), "late")
+    same((again.primed, again.next()), (0, None), "the acknowledged priming event")
+    after = c.send("GET", fields={"Last-Event-ID": again.last})
+    same((after.all(), after.last), ([], None), "the acknowledged answer")
     # It was delivered, and is kept for who asks once more.
     once_more = c.send("GET", fields={"Last-Event-ID": last})
     has(text_of(once_more.answer(1)), "late")
@@ -256,22 +259,50 @@ def _(server):
     wait_for(lambda: os.path.exists(server.work + "/on"), "the command went on")
 
 
+# What clients send as the reason, by who gave up: the client's clock, or a person.
+REASONS = {
+    "McpError: MCP error -32001: Request timed out": "late",  # TypeScript SDK 1
+    "SdkError: Request timed out": "late",  # TypeScript SDK 2
+    "TimeoutError: The operation was aborted due to timeout": "late",  # AbortSignal, Node
+    "TimeoutError: The operation timed out.": "late",  # the same in Bun
+    "TimeoutError: signal timed out": "late",  # the same in Chromium
+    "timed out after 30s": "late",  # Python SDK 2
+    "request timeout": "late",  # Rust SDK
+    "context deadline exceeded": "late",  # Go SDK
+    "AbortError: This operation was aborted": "person",  # TypeScript SDK
+    "caller cancelled": "person",  # Python SDK 2
+    "context canceled": "person",  # Go SDK
+    "the user pressed Esc": "person",
+    None: "person",
+}
+
+
 @row("cancelled: the command ends and there is no answer; timed out: it goes on", slow=True)
 def _(server):
     c = session(server)
-    for n, reason in enumerate(("the user pressed Esc", "Request timed out")):
+    streams = []
+    for n, reason in enumerate(REASONS):
         mark = f"{server.work}/{n}"
-        stream = c.post(call(n, "act", command=f"touch {mark}a; sleep 2; touch {mark}b",
-                             session=f"s{n}"))
+        os.mkfifo(mark + "g")
+        streams.append(c.post(call(n, "act", session=f"s{n}",
+                                   command=f"touch {mark}a; read x <{mark}g; touch {mark}b")))
         wait_for(lambda m=mark: os.path.exists(m + "a"), "it runs")
+        params = {"requestId": n, "reason": reason} if reason else {"requestId": n}
         same(c.post({"jsonrpc": "2.0", "method": "notifications/cancelled",
-                     "params": {"requestId": n, "reason": reason}}).status, 202)
-        same(stream.all(), [])
-    wait_for(lambda: os.path.exists(server.work + "/1b"), "that of the time-out went on")
-    holds(not os.path.exists(server.work + "/0b"), "that which was stopped did not")
+                     "params": params}).status, 202)
+    for n, (reason, who) in enumerate(REASONS.items()):
+        mark = f"{server.work}/{n}"
+        same(streams[n].all(), [], reason)
+        if who == "late":
+            with open(mark + "g", "w") as gate:
+                gate.write("go\n")
+            wait_for(lambda m=mark: os.path.exists(m + "b"), f"{reason}: it goes on")
+        else:
+            has(text_of(c.ask(call(100 + n, "act", command="echo fine", session=f"s{n}"))),
+                "fine")
+            holds(not os.path.exists(mark + "b"), f"{reason}: it was stopped")
     same(c.post({"jsonrpc": "2.0", "method": "notifications/cancelled",
                  "params": {"requestId": 99}}).status, 202)
-    has(text_of(c.ask(call(5, "act", command="echo fine", session="s0"))), "fine")
 
 
 @row("two requests with one id: the second one is refused while the first is at work", slow=True)

@@ -253,14 +253,18 @@ void mcp_method(struct mcp_ask *a)
 /* ---- notifications ---- */
 
 /*
- * Distinguishes a client's timeout from a user's cancellation by the reason text of the
- * official SDK.
+ * Distinguishes a client's timeout from a user's cancellation. The protocol has only the
+ * free text of the reason; README.md lists the texts of clients.
  */
 static enum tool_stop why_of(struct str reason)
 {
-    bool late = str_find(reason, STR("timed out")) >= 0 ||
-                str_find(reason, STR("-32001: Request")) >= 0;
-    return late ? TOOL_TIMED_OUT : TOOL_CANCELLED;
+    static const char *const late[] = {"timed out", "timeout", "Timeout",
+                                       "deadline exceeded"};
+    for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
+        if (str_find(reason, str_of(late[i])) >= 0)
+            return TOOL_TIMED_OUT;
+    }
+    return TOOL_CANCELLED;
 }
 
 /* Handles a notification of a session. Notifications by modern HTTP have no effect. */
