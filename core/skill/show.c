@@ -13,6 +13,7 @@ void numbering_begin(struct numbering *s, struct buf *out, int64_t from, int64_t
                      size_t max)
 {
     *s = (struct numbering){.out = out, .line = 1, .from = from, .max = out->n + max};
+    s->whole = count == INT64_MAX;
     s->end = count > INT64_MAX - from ? INT64_MAX : from + count;
 }
 
@@ -30,7 +31,8 @@ static bool end_line(struct numbering *s)
     }
     buf_addc(out, '\n');
     s->open = false;
-    if (out->n > s->max && s->last > 0) {
+    bool many = s->whole && s->line - s->from >= SKILL_LINES;
+    if (many || (out->n > s->max && s->last > 0)) {
         buf_truncate(out, s->line_at);
         s->full = true;
         return false;

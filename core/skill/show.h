@@ -15,11 +15,15 @@ struct numbering {
     size_t max;              /* of out */
     size_t line_at, text_at; /* in out: where the current line begins */
     uint64_t bytes;          /* of it */
+    bool whole;              /* there is no limit of lines: up to SKILL_LINES */
     bool open;               /* it has begun */
-    bool full;               /* lines were left out for lack of room */
+    bool full;               /* lines were left out for lack of room, or of SKILL_LINES */
 };
 
-/* count lines from line `from` on, at most max bytes, but at least one line. */
+/*
+ * count lines from line `from` on, at most max bytes, but at least one line; INT64_MAX:
+ * all, up to SKILL_LINES.
+ */
 void numbering_begin(struct numbering *s, struct buf *out, int64_t from, int64_t count,
                      size_t max);
 /*

@@ -27,6 +27,7 @@ enum {
     SKILL_TEXT_MAX = 33 << 20,
     SKILL_WINDOWS_MAX = 256,    /* sessions, if kept in memory */
     SKILL_ANSWER = 16000,       /* default bytes of view and search */
+    SKILL_LINES = 1500,         /* lines of a text, as clients cut an answer at 2,000 */
     SKILL_LINE_SHOWN = 2000,    /* bytes of a line, by these */
     SKILL_PICTURE_MAX = 700000, /* bytes of a picture as base64 */
 };

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One call of a tool over HTTP: eval_call.py URL NAME ARGUMENTS-AS-JSON [PATH...]
 
-Prints the text of the result, "ERROR " before it if the tool says isError, or, with a
+Prints the text of the result, "ERROR " before it if the tool says that it failed, or, with a
 PATH, that member of the result: `_meta od/result shown`. The session of the first call
 is kept in the file mcp-session of the working directory.
 """
@@ -59,7 +59,9 @@ def main():
         print(it if isinstance(it, str) else json.dumps(it))
         return
     text = "\n".join(x["text"] for x in it["content"] if x["type"] == "text")
-    print(("ERROR " if it.get("isError") else "") + text)
+    if it.get("isError") and text.endswith("\n[failed]"):
+        text = "ERROR " + text.removesuffix("\n[failed]")
+    print(text)
 
 
 main()

@@ -424,7 +424,7 @@ def _(case):
     holds(seen.result["state"] == "ended" or 'process name="own" signal="TERM"' in seen.state, seen.text)
     model.works("process", command="sleep 1000", name="slow", wait_s=0)
     seen = model.works("process", name="slow", wait_s=1)
-    has(seen.state, "still running after 1", ": slow; stdout 0 lines, stderr 0 lines. Wait: process "
+    has(seen.state, "still running after ", ", this call waited 1", ": slow; stdout 0 lines, stderr 0 lines. Wait: process "
         'name="slow"; stop: process name="slow" signal="TERM"')
     seen = model.works("process", name="slow", signal="TERM")
     has(seen.state, "killed by SIGTERM after ")

@@ -34,7 +34,7 @@ GRAMMAR = [re.compile(x) for x in (
     rf'{TIME}{REST}\. shell_input{SESSION} text="…", or shell_input{SESSION} to wait',
     rf"full screen program: {PROGRAM}(?:, command \d+)?; shown as it looks\. "
     rf"shell_input{SESSION} key=…",
-    rf"still running after {TIME}: (?:{PROGRAM}(?:, command \d+)?|cell \d+), \d+ lines? so far"
+    rf"still running after {TIME}(?:, this call waited {TIME})?: (?:{PROGRAM}(?:, command \d+)?|cell \d+), \d+ lines? so far"
     rf"(?:, quiet for {TIME})?{REST}\. Wait: shell_input{SESSION}; stop: shell_input{SESSION} "
     rf'key="C-c"(?:; meanwhile: shell session="[^"]+")?',
     rf"(?:ok in|raised .+ after) {TIME}(?:; no output)?"
@@ -225,8 +225,12 @@ def _(case, model):
     os.chmod(os.path.join(case.dir, "gate"), 0o666)
     said = model.tool("shell", command="echo one; read x < gate; echo done", wait_s=1)
     same([said.object["state"], said.body], ["running", "one"])
-    has(said.state, "still running after 1", "1 line so far", 'Wait: shell_input; stop: '
+    has(said.state, "still running after ", "1 line so far", 'Wait: shell_input; stop: '
         'shell_input key="C-c"; meanwhile: shell session="2"')
+    said = model.tool("shell_input", wait_s=1)  # the command's time, and this call's
+    ran, waited = re.match(r"still running after ([0-9.]+) s, this call waited (1\.\d) s: ",
+                           said.state).groups()
+    holds(float(ran) > float(waited), said)
     begun = model.begin("shell_input")
     with open(os.path.join(case.dir, "gate"), "w") as file:
         file.write("x\n")
@@ -277,6 +281,22 @@ def _(case, model):
     said = ends(model.tool("shell", command="printf '%3000s\\n' x; printf 'a\\377b\\n'"))
     has(said.body, "… [+1000 bytes]", "a\ufffdb")
     has(said.state, "it has bytes that are not UTF-8")
+    # Clients cut an answer at 2,000 lines, and keep its beginning.
+    said = ends(model.tool("shell", command="head -c 1000 /dev/zero | tr '\\0' a | fold -w 250; "
+                                            "yes '' | head -9000; seq 9004 9010"))
+    holds(len(said.lines) <= 1502, len(said.lines))
+    first, last = map(int, re.search(r"(?m)^\[\.\.\. lines (\d+)-(\d+) of 9010 left out \.\.\.\]$",
+                                     said.text).groups())
+    same([said.text.count("left out"), said.lines[:2], said.lines[-3:-1]],
+         [1, ["a" * 250] * 2, ["9009", "9010"]])
+    same((said.lines.index(f"[... lines {first}-{last} of 9010 left out ...]"),
+          len(said.lines) - 1), (first - 1, first + 9010 - last))
+    same(said.object["shown"], [[1, first - 1], [last + 1, 9010]])
+    has(said.state, f"offset={first}, or")
+    said = ends(model.tool("shell", command="yes '' | head -1600 >blank"))
+    said = model.tool("read", path="blank")
+    same(len(said.lines), 1501)
+    has(said.state, "offset=1501")
     said = ends(model.tool("shell", command=r"printf '10%%\r50%%\r\033[32m100%%\033[0m\ndone\n'"))
     same(said.body, "100%\ndone")
 

@@ -20,6 +20,9 @@ class Said:
         self.error = result.get("isError", False)
         self.blocks = result["content"]
         self.text = "\n".join(x["text"] for x in self.blocks if x["type"] == "text")
+        if self.error:  # so also for a client that drops isError
+            holds(self.text.endswith("\n[failed]"), self.text)
+            self.text = self.text.removesuffix("\n[failed]")
         self.lines = self.text.split("\n")
         last = self.lines[-1]
         self.state = last[1:-1] if last.startswith("[") and last.endswith("]") else ""

@@ -23,7 +23,10 @@ static void put_pictures(struct json *content, const struct tool_result *r)
     }
 }
 
-/* Appends text, notes and the state line, each on lines of their own. */
+/*
+ * Appends text, notes and the state line, each on lines of their own. Some clients do not
+ * show a model isError, so an error has a state line, too.
+ */
 static void put_text(struct buf *out, const struct mcp_call *k,
                      const struct tool_result *r)
 {
@@ -31,11 +34,13 @@ static void put_text(struct buf *out, const struct mcp_call *k,
     if (r->failed && text.n > TOOL_ERROR_MAX)
         text = str_sub(text, 0, utf8_cut(text, TOOL_ERROR_MAX));
     buf_adds(out, text);
-    if (text.n > 0 && text.p[text.n - 1] != '\n' && (k->c.notes.n > 0 || r->state.n > 0))
+    bool more = k->c.notes.n > 0 || r->state.n > 0 || r->failed;
+    if (text.n > 0 && text.p[text.n - 1] != '\n' && more)
         buf_addc(out, '\n');
     buf_adds(out, buf_str(&k->c.notes));
-    if (r->state.n > 0)
-        buf_addf(out, "[%.*s]", STR_ARG(r->state));
+    struct str state = r->state.n || !r->failed ? r->state : STR("failed");
+    if (state.n > 0)
+        buf_addf(out, "[%.*s]", STR_ARG(state));
     else if (out->n > 0 && out->p[out->n - 1] == '\n')
         buf_truncate(out, out->n - 1);
 }

@@ -170,7 +170,8 @@ static void answer_json(struct mcp_stream *t)
 
 /* ---- as an event stream ---- */
 
-static void begin(struct mcp_stream *t)
+/* resumed: the client has the priming event, or a later one. */
+static void begin(struct mcp_stream *t, bool resumed)
 {
     struct buf b = BUF_INIT(256);
     char id[48];
@@ -181,7 +182,7 @@ static void begin(struct mcp_stream *t)
     req_begin(t->req, 200, "text/event-stream", -1);
     /* A priming event, so that a client can resume a stream without events; clients of
      * older revisions cannot read an event without data. */
-    if (t->session && t->ids && t->session->revision >= MCP_2025_11_25 && t->sent == 0 &&
+    if (t->session && t->ids && t->session->revision >= MCP_2025_11_25 && !resumed &&
         !t->standing) {
         snprintf(id, sizeof(id), "%s-0", t->name);
         buf_addf(&b, "id: %s\nretry: %d\ndata: \n\n", id, MCP_RETRY_MS);
@@ -313,7 +314,7 @@ bool mcp_stream_waits(const struct mcp_stream *t, uint64_t number)
 static void on_slow(struct timer *timer)
 {
     struct mcp_stream *t = container_of(timer, struct mcp_stream, slow);
-    begin(t);
+    begin(t, false);
     mcp_stream_pump(t);
 }
 
@@ -374,7 +375,7 @@ void mcp_stream_put(struct mcp_stream *t, struct str message, bool answer)
     if (!t->settled || !t->req)
         return;
     if (!t->begun && t->waiting > 0 && t->sse)
-        begin(t);
+        begin(t, false);
     if (!t->begun && t->waiting == 0)
         answer_json(t);
     else
@@ -387,7 +388,7 @@ void mcp_stream_settle(struct mcp_stream *t)
     if (t->waiting == 0 && !t->standing) {
         answer_json(t);
     } else if (t->sse && (t->session || t->nevents > 0 || t->standing)) {
-        begin(t);
+        begin(t, false);
         mcp_stream_pump(t);
     } else if (t->sse) {
         timer_begin(t->m->en->loop, &t->slow, MCP_SLOW_MS, on_slow);
@@ -413,7 +414,7 @@ void mcp_stream_resume(struct mcp_stream *t, struct req *req, uint64_t since)
     mcp_stream_read(t, req);
     t->sent = since;
     t->sse = t->ids = t->settled = true;
-    begin(t);
+    begin(t, true);
     mcp_stream_pump(t);
 }
 

@@ -169,7 +169,8 @@ static void answer(struct proc_call *p, const struct op_result *r)
     p->line.name = p->name;
     p->line.exit = r->exit;
     p->line.signo = r->signo;
-    p->line.ms = p->line.ended ? r->duration_ms : clock_wall_ms() - c->since_ms;
+    p->line.ms = r->duration_ms;
+    p->line.waited_ms = p->fresh ? 0 : clock_wall_ms() - c->since_ms;
     p->line.action = p->fresh ? c->action : 0;
     for (int i = 0; i < 2 && x; i++)
         put_output(p, x, i);

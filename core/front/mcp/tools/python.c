@@ -109,9 +109,12 @@ static void put_state(struct buf *state, const struct cell_answer *a,
     const struct ran *r = a->r;
     const struct json *x = json_get(a->t->end, "extras");
     struct str end = json_str(x, "end", "");
+    const struct action *begun = actions_find(r->c->actions, r->cell);
+    int64_t waited = clock_wall_ms() - r->c->since_ms;
     struct cell_line l = {.session = r->session,
                           .cell = r->cell,
-                          .ms = clock_wall_ms() - r->c->since_ms,
+                          .ms = begun ? clock_ms() - begun->since_ms : waited,
+                          .waited_ms = r->input ? waited : 0,
                           .lines = shown->lines,
                           .cut_from = shown->cut_from,
                           .pictures = pictures};

@@ -214,7 +214,9 @@ static void fill_waiting(struct ran *r, struct run_line *l, struct buf *program,
     l->pid = (int)json_int(w, "pid", 0);
     l->hidden = json_bool(w, "hidden", false) || (s && ran_asks_password(s));
     l->quiet_ms = s ? session_quiet_ms(s) : 0;
-    l->ms = clock_wall_ms() - r->c->since_ms;
+    l->ms = json_int(json_get(r->event, "extras"), "duration_ms", 0);
+    if (r->input)
+        l->waited_ms = clock_wall_ms() - r->c->since_ms;
 }
 
 static void fill_ended(struct ran *r, struct run_line *l, struct told *t)

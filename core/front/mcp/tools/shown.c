@@ -5,6 +5,7 @@
 #include "front/mcp/tools/output.h"
 #include "front/mcp/tools/render.h"
 #include "shell/spool.h"
+#include "skill/skill.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,14 +50,57 @@ struct left_out {
     uint64_t line, from, to;
 };
 
+static void put_left_out(struct buf *out, const struct left_out *l, uint64_t total)
+{
+    buf_addf(out, "[... lines %llu-%llu of %llu left out ...]",
+             (unsigned long long)l->from, (unsigned long long)l->to,
+             (unsigned long long)total);
+}
+
 static void on_left_out(struct buf *out, const struct term_text *info, void *arg)
 {
     struct left_out *l = arg;
     l->from = l->line + str_count(buf_str(out), '\n');
     l->to = l->from + (info->cut_lines ? info->cut_lines - 1 : 0);
-    buf_addf(out, "[... lines %llu-%llu of %llu left out ...]",
-             (unsigned long long)l->from, (unsigned long long)l->to,
-             (unsigned long long)(l->line - 1 + info->lines));
+    put_left_out(out, l, l->line - 1 + info->lines);
+}
+
+/* Returns the offset of line n of a text, from 0; its length if there are fewer. */
+static size_t line_start(struct str text, uint64_t n)
+{
+    size_t at = 0;
+    for (; n > 0 && at < text.n; n--) {
+        long nl = str_chr(str_sub(text, at, text.n), '\n');
+        at = nl < 0 ? text.n : at + (size_t)nl + 1;
+    }
+    return at;
+}
+
+/*
+ * Leaves out lines in the middle, so that clients which cut answers at a number of lines
+ * keep the state line. total: the number of the last line.
+ */
+static void leave_out(struct buf *text, struct left_out *l, uint64_t total)
+{
+    enum { HEAD = SKILL_LINES / 4 };
+    struct str all = buf_str(text);
+    uint64_t lines = str_count(all, '\n'), head = HEAD, tail = SKILL_LINES - HEAD;
+    struct buf out = BUF_INIT(text->max);
+    if (lines <= SKILL_LINES)
+        return;
+    if (l->from) { /* between the lines that are left out already, and their mark */
+        uint64_t before = l->from - l->line;
+        head = before < HEAD ? before : HEAD;
+        tail = lines - before - 1 < tail ? lines - before - 1 : tail;
+    }
+    buf_adds(&out, str_sub(all, 0, line_start(all, head)));
+    l->from = l->line + head;
+    l->to = total - tail;
+    put_left_out(&out, l, total);
+    buf_addc(&out, '\n');
+    buf_adds(&out, str_sub(all, line_start(all, lines - tail), all.n));
+    buf_release(text);
+    *text = out;
 }
 
 /* Cuts lines that are too long, so that no line fills the whole answer. */
@@ -81,6 +125,7 @@ static void show(const struct render *r, const struct output_new *what, bool scr
     struct term_text info = {0};
     struct left_out left = {.line = what->line ? what->line : 1};
     term_text(r->term, &text, &info, on_left_out, &left);
+    leave_out(&text, &left, left.line - 1 + info.lines);
     cut_lines(&out, buf_str(&text));
     struct str all = buf_str(&text);
     bool open = all.n > 0 && all.p[all.n - 1] != '\n';

@@ -221,11 +221,21 @@ static void put_maybe(struct buf *out, const struct run_line *r)
     put_type(out, r, " to wait");
 }
 
-static void put_running(struct buf *out, const struct run_line *r)
+/* waited_ms: the time of this call, if it began later than what runs; else 0. */
+static void put_still(struct buf *out, int64_t ms, int64_t waited_ms)
 {
     buf_addz(out, "still running after ");
-    put_seconds(out, r->ms);
+    put_seconds(out, ms);
+    if (waited_ms) {
+        buf_addz(out, ", this call waited ");
+        put_seconds(out, waited_ms);
+    }
     buf_addz(out, ": ");
+}
+
+static void put_running(struct buf *out, const struct run_line *r)
+{
+    put_still(out, r->ms, r->waited_ms);
     put_program(out, r->program);
     put_command(out, ", ", r->command);
     buf_addf(out, ", %llu line%s so far", (unsigned long long)r->lines,
@@ -296,9 +306,8 @@ void cell_line(struct buf *out, const struct cell_line *l)
                  l->hidden ? " without echo, perhaps a password" : "",
                  (unsigned long long)l->cell);
     } else if (l->state == CODE_RUNNING) {
-        buf_addz(out, "still running after ");
-        put_seconds(out, l->ms);
-        buf_addf(out, ": cell %llu, %llu line", (unsigned long long)l->cell,
+        put_still(out, l->ms, l->waited_ms);
+        buf_addf(out, "cell %llu, %llu line", (unsigned long long)l->cell,
                  (unsigned long long)l->lines);
         put_s(out, l->lines);
         buf_addz(out, " so far");
@@ -631,9 +640,7 @@ static void put_process_call(struct buf *out, const struct process_line *l,
 void process_line(struct buf *out, const struct process_line *l)
 {
     if (!l->ended) {
-        buf_addz(out, "still running after ");
-        put_seconds(out, l->ms);
-        buf_addz(out, ": ");
+        put_still(out, l->ms, l->waited_ms);
         put_program(out, l->name);
     } else if (l->signo) {
         buf_addz(out, "killed by ");

@@ -17,7 +17,8 @@
  *     waits   = "waiting for input" ["without echo, …"] ": " who
  *             | "perhaps waiting for input: " who ", … quiet for " TIME
  *             | "full screen program: " PROGRAM
- *     runs    = "still running after " TIME ": " who ", " N " lines so far"
+ *     runs    = "still running after " TIME [", this call waited " TIME] ": " who
+ *               ", " N " lines so far"
  *               [", quiet for " TIME]
  *     who     = PROGRAM [" (pid " N ")"] [", command " N] | "cell " N
  *     page    = [tab "; "] [where "; "] [STATUS ", "] N " elements with refs"
@@ -71,7 +72,8 @@ struct run_line {
     bool input;        /* the answer of shell_input, which also names the command */
     int exit, signo;   /* ENDED; signo 0: no signal ended it */
     bool shell_ended;
-    int64_t ms;       /* ENDED: the command's time; RUNNING: the time of the wait */
+    int64_t ms;        /* the command's time */
+    int64_t waited_ms; /* RUNNING: the time of the call, if it did not begin it; else 0 */
     int64_t quiet_ms; /* time since its last output */
     const char *program, *how; /* the program that waits or runs; "": not known */
     int pid;                   /* 0: not known */
@@ -94,7 +96,7 @@ struct cell_line {
     enum code_state state;
     const char *session;
     uint64_t cell;    /* the action */
-    int64_t ms;       /* as in run_line */
+    int64_t ms, waited_ms; /* as in run_line */
     struct str error; /* RAISED: its name and message */
     struct str why;   /* DIED: the reason; empty: not known */
     bool hidden;      /* WAITING */
@@ -182,7 +184,7 @@ struct process_line {
     bool ended;
     const char *name;
     int exit, signo;   /* signo 0: no signal ended it */
-    int64_t ms;        /* the process's time; not ended: the time of the wait */
+    int64_t ms, waited_ms; /* as in run_line */
     uint64_t out, err; /* lines of its two outputs, all of them */
     uint64_t action;   /* 0: not known */
     bool cut;          /* not all new output was shown */

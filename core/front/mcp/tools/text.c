@@ -3,6 +3,7 @@
 #include "front/mcp/tools/tool.h"
 
 #include "base/utf8.h"
+#include "skill/skill.h"
 
 #include <stdio.h>
 
@@ -40,14 +41,14 @@ static void put_line(struct buf *out, struct str line, bool newline, bool *bent)
 }
 
 /*
- * Returns the size of the first lines of text that fit into max, and their number in
- * *lines.
+ * Returns the size of the first lines of text, at most SKILL_LINES, that fit into max,
+ * and their number in *lines.
  */
 static size_t fit_head(struct str text, size_t max, uint64_t *lines)
 {
     size_t at = 0, used = 0, whole;
     *lines = 0;
-    while (at < text.n) {
+    while (at < text.n && *lines < SKILL_LINES) {
         struct str line = line_at(str_sub(text, at, text.n), &whole);
         if (used + shown_size(line) > max)
             break;

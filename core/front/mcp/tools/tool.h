@@ -127,8 +127,8 @@ struct tool_picture {
 struct tool_result {
     struct str text;     /* without the state line; the tool cuts it to answer_max, see
                           * tool_cut */
-    struct str state;    /* the last line, without its brackets; empty: none, for an
-                          * error in text */
+    struct str state;    /* the last line, without its brackets; empty: none, or
+                          * "failed" */
     bool failed;         /* isError: the tool did not do its work */
     struct json *object; /* taken: the members of the result object, without text */
     struct tool_picture pictures[TOOL_PICTURES];

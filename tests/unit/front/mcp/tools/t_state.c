@@ -69,9 +69,9 @@ TEST(a_command_runs)
         "still running after 5.0 s: make, command 19, 212 lines so far. Wait: "
         "shell_input; stop: shell_input key=\"C-c\"; meanwhile: shell session=\"2\"");
     CHECK_STR(
-        LINE(.state = RUN_RUNNING, .ms = 30000, .program = "make", .command = 19,
-             .lines = 1, .quiet_ms = 41000, .input = true, .session = "b"),
-        "still running after 30 s: make, command 19, 1 line so far, quiet for 41 s. "
+        LINE(.state = RUN_RUNNING, .ms = 95000, .waited_ms = 200, .program = "make",
+             .command = 19, .lines = 1, .quiet_ms = 41000, .input = true, .session = "b"),
+        "still running after 95 s, this call waited 0.2 s: make, command 19, 1 line so far, quiet for 41 s. "
         "Wait: shell_input session=\"b\"; stop: shell_input session=\"b\" "
         "key=\"C-c\"");
 }
@@ -141,8 +141,9 @@ TEST(a_cell)
     CHECK_STR(CODE(.state = CODE_WAITING, .hidden = true),
               "waiting for input without echo, perhaps a password: cell 22. shell_input "
               "session=\"python\" text=\"…\"");
-    CHECK_STR(CODE(.state = CODE_RUNNING, .ms = 5000, .lines = 2, .session = "b"),
-              "still running after 5.0 s: cell 22, 2 lines so far. Wait: shell_input "
+    CHECK_STR(CODE(.state = CODE_RUNNING, .ms = 5000, .waited_ms = 1000, .lines = 2,
+                   .session = "b"),
+              "still running after 5.0 s, this call waited 1.0 s: cell 22, 2 lines so far. Wait: shell_input "
               "session=\"b\"; stop: shell_input session=\"b\" key=\"C-c\"");
 }
 
@@ -308,8 +309,8 @@ TEST(a_process)
               "exit 0 in 0.09 s; stdout 900 lines, stderr 0 lines; kept of stdout: read "
               "path=\"@7\"");
     CHECK_STR(
-        process((struct process_line){.ms = 5000, .err = 2}),
-        "still running after 5.0 s: p1; stdout 0 lines, stderr 2 lines. Wait: process "
+        process((struct process_line){.ms = 5000, .waited_ms = 90, .err = 2}),
+        "still running after 5.0 s, this call waited 0.09 s: p1; stdout 0 lines, stderr 2 lines. Wait: process "
         "name=\"p1\"; stop: process name=\"p1\" signal=\"TERM\"");
 }
 
@@ -333,7 +334,7 @@ TEST(a_process)
     ", (.*, )?the line is unfinished, quiet for " TIME REST "\\. " CALL \
     " text=\"…\", or " CALL " to wait"
 #define RUNS \
-    "still running after " TIME ": " WHO ", [0-9]+ lines? so far(, quiet for " TIME \
+    "still running after " TIME "(, this call waited " TIME ")?: " WHO ", [0-9]+ lines? so far(, quiet for " TIME \
     ")?" REST "\\. Wait: " CALL "; stop: " CALL \
     " key=\"C-c\"(; meanwhile: shell session=\"[0-9]+\")?"
 #define SCREEN \
@@ -357,6 +358,7 @@ static void all_runs(regex_t *grammar)
                              .exit = i >> 5 & 1 ? 143 : 0,
                              .signo = i >> 5 & 1 ? 15 : 0,
                              .ms = i >> 6 & 1 ? 250000 : 20,
+                             .waited_ms = i >> 4 & 1 ? 20 : 0,
                              .quiet_ms = i >> 7 & 1 ? 6000 : 0,
                              .program = i >> 8 & 1 ? "a b]" : "sh",
                              .how = "",
