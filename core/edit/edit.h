@@ -5,8 +5,10 @@
  *
  * For callers, a text is UTF-8 and its lines end in \n. The file keeps its encoding
  * (UTF-8 with or without a byte order mark, UTF-16 with one, else Latin-1) and its line
- * ends (\n, \r\n, \r, even mixed). New lines get the most frequent line end of the file.
- * A Latin-1 file becomes UTF-8 when a new character is not in Latin-1.
+ * ends (\n, \r\n, \r, even mixed). New lines get the file's most frequent line end. A
+ * Latin-1 file becomes UTF-8 when a new character is not in Latin-1. A file of UTF-8 may
+ * have other bytes, at most one for each character beyond ASCII: each is the private
+ * character U+10FF00 plus the byte, and so is kept.
  *
  * Files are written by files_replace(): as a whole or not at all, with the mode and
  * owner they had. The previous content is kept (struct edits) for undo.
@@ -46,7 +48,17 @@ enum edit_why {
     EDIT_NO_HISTORY, /* nothing to undo */
 };
 
-enum edit_charset { EDIT_UTF8, EDIT_UTF8_BOM, EDIT_UTF16_LE, EDIT_UTF16_BE, EDIT_LATIN1 };
+enum edit_charset {
+    EDIT_UTF8,
+    EDIT_UTF8_BOM,
+    EDIT_UTF16_LE,
+    EDIT_UTF16_BE,
+    EDIT_LATIN1,
+    EDIT_MIXED /* UTF-8, with bytes that are not */
+};
+
+/* The first bytes of each character that stands for a byte, in UTF-8. */
+#define EDIT_BYTE_CHAR "\xf4\x8f"
 
 /* Why something was not done, for a front-end's own message; e has ours. */
 struct edit_failure {

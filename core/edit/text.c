@@ -15,6 +15,9 @@
 static const unsigned char mark_utf8[] = {0xef, 0xbb, 0xbf}, mark_le[] = {0xff, 0xfe},
                            mark_be[] = {0xfe, 0xff};
 
+/* Private characters, the last of Unicode, that stand for the bytes 0x80 to 0xff. */
+enum { BYTE_CHARS = 0x10ff80 };
+
 void doc_init(struct edit_doc *d)
 {
     *d = (struct edit_doc){.bytes = BUF_INIT(EDIT_FILE_MAX),
@@ -53,6 +56,29 @@ void doc_take(struct edit_doc *d, struct buf *out)
 
 /* ---- encodings ---- */
 
+/*
+ * Decodes a character. Returns its bytes; 0 if the first byte stands for itself: it is
+ * not UTF-8, or begins a character that stands for a byte.
+ */
+static size_t good_char(struct str s)
+{
+    uint32_t cp = 0;
+    int n = utf8_decode(s, &cp);
+    return n > 0 && cp < BYTE_CHARS ? (size_t)n : 0;
+}
+
+/* Whether bytes that are not UTF-8 are fewer than the letters beyond ASCII. */
+static bool is_mixed(struct str bytes)
+{
+    size_t good = 0, bad = 0;
+    for (size_t at = 0, n; at < bytes.n; at += n ? n : 1) {
+        n = good_char(str_sub(bytes, at, 4));
+        good += n > 1;
+        bad += n == 0;
+    }
+    return good >= bad;
+}
+
 static enum edit_charset charset_of(struct str bytes)
 {
     if (str_starts(bytes, str_n(mark_le, sizeof(mark_le))))
@@ -60,7 +86,7 @@ static enum edit_charset charset_of(struct str bytes)
     if (str_starts(bytes, str_n(mark_be, sizeof(mark_be))))
         return EDIT_UTF16_BE;
     if (!utf8_valid(bytes))
-        return EDIT_LATIN1;
+        return is_mixed(bytes) ? EDIT_MIXED : EDIT_LATIN1;
     bool mark = str_starts(bytes, str_n(mark_utf8, sizeof(mark_utf8)));
     return mark ? EDIT_UTF8_BOM : EDIT_UTF8;
 }
@@ -80,6 +106,18 @@ static int from_latin1(struct str bytes, struct buf *out)
     if (to)
         buf_commit(out, n);
     return to ? 0 : -1;
+}
+
+/* Each byte that is not UTF-8 becomes a character that stands for it. */
+static int from_mixed(struct str bytes, struct buf *out)
+{
+    int rc = 0;
+    for (size_t at = 0, n; at < bytes.n && rc == 0; at += n ? n : 1) {
+        n = good_char(str_sub(bytes, at, 4));
+        rc = n ? buf_add(out, bytes.p + at, n)
+               : add_char(out, BYTE_CHARS + (unsigned char)bytes.p[at] - 0x80);
+    }
+    return rc;
 }
 
 static uint32_t unit_at(struct str bytes, size_t at, bool big)
@@ -134,6 +172,18 @@ static int to_latin1(struct str text, struct buf *out)
     return to ? 0 : -1;
 }
 
+static int to_mixed(struct str text, struct buf *out)
+{
+    int rc = 0;
+    for (size_t at = 0; at < text.n && rc == 0;) {
+        size_t from = at;
+        uint32_t cp = take_char(text, &at);
+        rc = cp < BYTE_CHARS ? buf_add(out, text.p + from, at - from)
+                             : buf_addc(out, (char)(cp - BYTE_CHARS + 0x80));
+    }
+    return rc;
+}
+
 static int add_unit(struct buf *out, uint32_t unit, bool big)
 {
     char high = (char)(unit >> 8), low = (char)(unit & 0xff);
@@ -161,6 +211,8 @@ static int encode(struct edit_doc *d)
 {
     if (d->charset == EDIT_UTF16_LE || d->charset == EDIT_UTF16_BE)
         return to_utf16(d->text, d->charset == EDIT_UTF16_BE, &d->bytes);
+    if (d->charset == EDIT_MIXED)
+        return to_mixed(d->text, &d->bytes);
     if (d->charset == EDIT_LATIN1 && to_latin1(d->text, &d->bytes) == 0)
         return 0;
     buf_release(&d->bytes);
@@ -209,6 +261,8 @@ int doc_decode(struct edit_doc *d, struct edit_failure *f, const char *path)
         rc = -1;
     else if (d->charset == EDIT_LATIN1)
         rc = from_latin1(bytes, &d->decoded);
+    else if (d->charset == EDIT_MIXED)
+        rc = from_mixed(bytes, &d->decoded);
     size_t mark = d->charset == EDIT_UTF8_BOM ? sizeof(mark_utf8) : 0;
     d->text = is_utf8(d->charset) ? str_sub(bytes, mark, bytes.n) : buf_str(&d->decoded);
     return rc < 0 || find_ends(d) < 0 ? not_text(f, path) : 0;

@@ -23,8 +23,8 @@ bool files_is_binary(struct str bytes)
     for (size_t i = 0; i < head.n; i++) {
         unsigned char c = (unsigned char)head.p[i];
         bool space = c >= '\b' && c <= '\r' && c != '\v';
-        controls += (c < ' ' && !space) || c == 0x7f;
-        odd = odd || c == 0 || c == 0xff;
+        controls += (c < ' ' && !space) || c == 0x7f || c == 0xff;
+        odd = odd || c == 0;
     }
     /* A character that is cut by the end of the head is not an error. */
     if (!odd && utf8_valid(str_sub(head, 0, utf8_cut(head, head.n))))

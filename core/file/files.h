@@ -18,8 +18,8 @@ enum { FILES_HEAD = 1024 };
 
 /*
  * Judges the first bytes of a file: UTF-8 without a NUL is text, and so are bytes of
- * another encoding if there is no NUL, no 0xff, and less than a third of them
- * are control characters. An empty file is text.
+ * another encoding if there is no NUL, and less than a third of them are control
+ * characters or 0xff. An empty file is text.
  */
 bool files_is_binary(struct str bytes);
 /* Returns whether the kernel generates the file (proc, sysfs …); it may have no end. */

@@ -115,11 +115,24 @@ static void push(struct name_search *k, const char *folder, const char *name,
     k->folders[k->folders_n++] = (struct near_folder){xstrdup(path), depth};
 }
 
+/* Whether a folder is the state of a server of ours, which is not for its users. */
+static bool is_state(int fd, const char *name)
+{
+    static const char *const parts[] = {"server", "spool", "events"};
+    char path[NAME_MAX + 16];
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        snprintf(path, sizeof(path), "%s/%s", name, parts[i]);
+        if (faccessat(fd, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+            return false;
+    }
+    return true;
+}
+
 static void look_into(struct name_search *k, const char *path, unsigned depth,
                       bool deeper)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
-    DIR *d = fd >= 0 && !files_invented(fd) ? fdopendir(fd) : NULL;
+    DIR *d = fd >= 0 && !files_invented(fd) && !is_state(fd, ".") ? fdopendir(fd) : NULL;
     const struct dirent *e;
     struct stat st;
     if (!d && fd >= 0)
@@ -132,7 +145,7 @@ static void look_into(struct name_search *k, const char *path, unsigned depth,
         if (type == DT_UNKNOWN && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
             type = (unsigned char)IFTODT(st.st_mode);
         unsigned cost = cost_of(k->wanted, str_of(e->d_name));
-        if (cost)
+        if (cost && !(type == DT_DIR && is_state(fd, e->d_name)))
             keep(k, path, e->d_name, 2 * cost * (DEPTH + 2) + depth);
         if (deeper && type == DT_DIR && e->d_name[0] != '.')
             push(k, path, e->d_name, depth + 1);

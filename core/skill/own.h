@@ -120,7 +120,10 @@ void editor_free(struct skill_run *r); /* frees r->view */
 /* Appends two levels of a folder, and to state the totals. Returns -1 and sets *e. */
 int folder_show(const char *path, size_t max, struct buf *out, struct buf *state,
                 struct err *e);
-/* Appends ". Near: PATH, PATH" if there are files with similar names. */
+/*
+ * Appends ". Near: PATH, PATH" if there are files with similar names, none of them in the
+ * state of a server of ours.
+ */
 void near_names(struct buf *out, const char *path, const char *cwd);
 
 /* ---- view.c ---- */

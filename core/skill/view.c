@@ -186,7 +186,10 @@ static int view_small(struct view_answer *a, struct err *e)
         if (wide)
             buf_addz(&a->state, "; UTF-16");
         else if (!utf8_valid(bytes))
-            buf_addz(&a->state, "; not UTF-8, shown as Latin-1");
+            buf_addf(&a->state, "; not UTF-8, %s",
+                     str_find(buf_str(&text), STR(EDIT_BYTE_CHAR)) >= 0
+                         ? "such bytes are shown as U+10FF80 to U+10FFFF"
+                         : "shown as Latin-1");
     }
     buf_release(&raw);
     buf_release(&text);

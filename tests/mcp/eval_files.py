@@ -18,7 +18,7 @@ CALLS_MAX, BYTES_MAX = 2, 40000
 
 # What a state line of these tools says, in full.
 FORM = (r"(; indented with tabs( and spaces, mixed)?)?(; line ends CRLF( and LF, mixed)?)?"
-        r"(; UTF-16|; not UTF-8, shown as Latin-1)?")
+        r"(; UTF-16|; not UTF-8, shown as Latin-1|; not UTF-8, such bytes are shown as .*)?")
 LINES = r"lines? \d+(-\d+)? of \d+(; the (file|output) has \d+ lines)?"
 GRAMMAR = re.compile("|".join([
     LINES + r"(; more: offset=\d+)?(; to find something: search( path=\"@\d+\")?)?" + FORM
@@ -138,6 +138,28 @@ def _(t):
     near = re.search(r"Near: ([^,\s]+)", text)
     same(near and near[1], str(t.folder / "src/config.py"), text)
     same(t.works("read", path=near[1]).body, "1\tx = 1\n")
+
+
+@task("what a server of ours keeps is never proposed")
+def _(t):
+    state = next(pathlib.Path(os.environ["T"]).rglob("spool")).parent
+    (state.parent / "spoils").write_text("")
+    text = t.fails("read", path=str(state.parent / "spoil")).text
+    same(text.partition("Near: ")[2], str(state.parent / "spoils"), text)
+
+
+@task("bytes that are not UTF-8, in a file that else is: shown, edited, kept")
+def _(t):
+    t.put("mixed", "г\nä \U0010ff98\nö\n".encode().replace("\U0010ff98".encode(), b"\x98"))
+    seen = t.works("read", path="mixed")
+    same(seen.body, "1\tг\n2\tä \U0010ff98\n3\tö\n")
+    t.works("edit", path="mixed", old_string="г", new_string="два €")
+    t.works("edit", path="mixed", old_string="ä \U0010ff98", new_string="\U0010ff98 ü")
+    same(t.bytes("mixed"), "два €\n".encode() + b"\x98" + " ü\nö\n".encode())
+    t.put("one", b"one\n\xff\ntwo\n")
+    t.works("edit", path="one", old_string="two", new_string="2")
+    same(t.bytes("one"), b"one\n\xff\n2\n")
+    t.calls = 0
 
 
 @task("18: a picture, a PDF, a folder")

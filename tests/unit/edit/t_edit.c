@@ -335,6 +335,22 @@ TEST(encodings_stay)
     CHECK_FILE("\xfe\xff\0a\0\n\0\xe9\0\n");
 }
 
+#define MORE "\xc3\xa9\xc3\xa9\xc3\xa9"
+
+TEST(bytes_that_are_not_utf8_are_kept)
+{
+    begin();
+    PUT("\xd0\x9f\n\xff two\n\xf4\x8f\xbe\x80\xc3\xa9\xc3\xa9\xc3\xa9" MORE);
+    CHECK_INT(replace("\xd0\x9f", "\xe2\x82\xac"), 0);
+    CHECK_FILE("\xe2\x82\xac\n\xff two\n\xf4\x8f\xbe\x80\xc3\xa9\xc3\xa9\xc3\xa9" MORE);
+    CHECK_INT(replace("\xf4\x8f\xbf\xbf two", "2"), 0); /* it stands for 0xff */
+    CHECK_FILE("\xe2\x82\xac\n2\n\xf4\x8f\xbe\x80\xc3\xa9\xc3\xa9\xc3\xa9" MORE);
+
+    PUT("one\n\xff\ntwo\n");
+    CHECK_INT(replace("two", "2"), 0);
+    CHECK_FILE("one\n\xff\n2\n");
+}
+
 TEST(what_is_no_text)
 {
     begin();

@@ -194,7 +194,8 @@ TEST(text_and_not_text)
         {STR("\xe2\x82\xac"), false},
         {STR("a\0b"), true},
         {STR("caf\xe9 au lait"), false}, /* Latin-1 */
-        {STR("caf\xe9 \xff"), true},
+        {STR("caf\xe9 \xff"), false},
+        {STR("\xff\xff a"), true},
         {STR("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), true},
         {STR("\xe9\x01\x02\x03\x04"), true},
         {STR("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj"), false},
