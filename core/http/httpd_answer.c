@@ -51,6 +51,14 @@ static bool bodiless(int status)
     return status < 200 || status == 204 || status == 304;
 }
 
+/* RFC 9112 4: on one line; other bytes than ASCII have no known charset. */
+static void put_reason(struct buf *out, const char *text)
+{
+    enum { MOST = 400 };
+    for (int i = 0; i < MOST && text[i]; i++)
+        buf_addc(out, text[i] == '\n' ? ' ' : text[i] < ' ' || text[i] > '~' ? '?' : text[i]);
+}
+
 static void put_head(struct req *r, int status, const char *type, int64_t length)
 {
     struct httpd_conn *c = r->conn;
@@ -70,8 +78,10 @@ static void put_head(struct req *r, int status, const char *type, int64_t length
         r->close = true;
     r->sized = length >= 0;
     r->out_left = r->sized ? (uint64_t)length : 0;
-    buf_addf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http_reason(status),
-             date(c->d));
+    buf_addf(out, "HTTP/1.1 %d ", status);
+    put_reason(out, r->reason ? r->reason : http_reason(status));
+    r->reason = NULL;
+    buf_addf(out, "\r\nDate: %s\r\n", date(c->d));
     if (type)
         buf_addf(out, "Content-Type: %s\r\n", type);
     if (length >= 0 && !bodiless(status))
@@ -105,6 +115,8 @@ static void over(struct req *r)
     stream_flush(&c->stream);
     conn_answered(c);
 }
+
+void req_reason(struct req *r, const char *text) { r->reason = text; }
 
 void req_close_after(struct req *r) { r->close = true; }
 

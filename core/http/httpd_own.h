@@ -56,6 +56,7 @@ struct req {
     void (*on_body_end)(struct req *r, void *owner);
     /* The answer */
     bool begun, ended, sized, chunked, head_only, close;
+    const char *reason; /* borrowed until the head is written; NULL: by the status */
     bool continued;    /* 100 was sent, or the body came before it */
     uint64_t out_left; /* still missing of the announced length (sized) */
     size_t burst;      /* sent since the last on_room */

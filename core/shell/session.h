@@ -175,6 +175,8 @@ bool session_echoes(const struct session *s);
  * finds only those that switch off more, such as bash's read -s and getpass(3).
  */
 bool session_hides(const struct session *s);
+/* Whether bash's option extglob was on at the end of the last command. */
+bool session_extglob(const struct session *s);
 
 /* Returns whether it never had a shell, and is unused: it was made with bad options. */
 bool session_never_was(const struct session *s);

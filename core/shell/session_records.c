@@ -53,6 +53,8 @@ bool session_edits(const struct session *s)
     return s->sh.kind != SHELL_POSIX && strchr(s->report.flags, '!');
 }
 
+bool session_extglob(const struct session *s) { return strchr(s->report.flags, '*'); }
+
 void session_first_path(struct session *s)
 {
     struct buf extra = BUF_INIT(SPAWN_ENV_MAX), space = BUF_INIT(SPAWN_ENV_MAX);

@@ -21,8 +21,8 @@
  * appends records to the file `r` of its directory, whose fields end in NUL: "E" or
  * "P", SEQ STATUS FLAGS CWD LASTBG PATH (FLAGS: $-, `!` when line editing is on, `@`
  * when standard output is not a terminal; LASTBG: $!; PATH: its first 4 KiB), or "D"
- * TEXT: a line of unread input that would have been run as a command. A bash adds `+` to
- * the FLAGS of an E if it waits for LINE_RUN_HELD, too.
+ * TEXT: a line of unread input that would have been run as a command. A bash adds to
+ * the FLAGS of an E: `+` if it waits for LINE_RUN_HELD, too, `*` if extglob is on.
  *
  * When the shell exits, a trap on EXIT writes the file `x`: SEQ NUL CWD NUL, then the
  * exported variables as LINE_ENV has them, then NUL. bash puts it before a trap of the

@@ -527,6 +527,22 @@ def _(box):
         same(box.run(command)["exit_code"], 0, command)
 
 
+@row("check_bash_command: the session's extglob, also that of its startup files")
+def _(box):
+    command, wrong = "touch ran\ncase x in @(x|y)) echo yes;; esac", E + "BashIncorrectSyntaxError"
+    raises(wrong, box.run, command)
+    holds(not os.path.exists(box.path("ran")), "off: no line of it was run")
+    box.run("shopt -s extglob")
+    same(box.output(command), "yes\n")
+    raises(wrong, box.run, "echo @(x|")
+    same(box.output("case x in\n+(x)) shopt -u extglob; echo off;; esac"), "off\n")
+    raises(wrong, box.run, command)
+    with open(box.path("start"), "w", encoding="ascii") as file:
+        file.write("shopt -s extglob\n")
+    box.create("other", source=[box.path("start")])
+    same(box.output(command, session="other"), "yes\n")
+
+
 @row("run_in_shell_timeout: the exception has the output until then, and nothing is lost")
 def _(box):
     os.mkfifo(box.path("go"))

@@ -15,6 +15,7 @@ extern const struct front front_e2b;
 
 void interpreter_fail(struct req *r, int status, const char *text)
 {
+    req_reason(r, text); /* the clients show a person this, and drop the body */
     req_answer(r, status, "text/plain; charset=utf-8", str_of(text));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Can bash parse a command? A separate bash (bash -n) reads the text and runs nothing,
- * before any line of it is run. That takes most of the time of a short command, so a text
+ * before any line of it is run. It has the session's extglob, which adds to the grammar. That takes most of the time of a short command, so a text
  * of plain words is not checked.
  */
 #include "front/swerex/own.h"
@@ -145,7 +145,9 @@ static void on_late(struct timer *t)
 
 void swerex_check_syntax(struct swerex_run *x)
 {
-    static const char *const argv[] = {"bash", "-n", NULL};
+    const struct session *shell = swerex_shell(x->s);
+    bool extglob = shell && session_extglob(shell);
+    const char *argv[] = {"bash", "-n", extglob ? "-O" : NULL, "extglob", NULL};
     struct err e = ERR_INIT;
     int fd = file_of_text("od-syntax", buf_str(&x->command));
     struct job_spec spec = {.what = "checking a command",

@@ -102,7 +102,8 @@ __od_b() {
     return "$__od_s"
 }
 __od_c="\\builtin printf '$__od_K;S;" __od_C="\\a' >&$__od_t"$'\n'
-# The flags of a record beside $-: line editing is on, output is not a terminal. Statuses
+# The flags of a record beside $-: line editing is on, output is not a terminal; at an end
+# also: extglob is on. Statuses
 # from 147 on are those of a job that was stopped.
 __od_G() {
     __od_g=
@@ -130,6 +131,7 @@ __od_e() {
     y*) __od_G "$1";;
     *) \builtin return;;
     esac
+    case ${BASHOPTS-} in *extglob*) __od_g+=*;; esac
     \builtin printf "E\000$__od_n\000$1\000$-$__od_g\000%.4096s\000${!-}\000%.4096s\000" "${PWD-}" "${PATH-}" >>"$__od_d/r"
     # There is no acknowledgement without the mark.
     \builtin printf "$__od_K;E;$__od_n;$1\a" >&"$__od_t" || \return 0
