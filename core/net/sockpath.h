@@ -5,7 +5,8 @@
  * A user may have several servers, each with a NAME (letters, digits, "-", "_", "."; no
  * dot first). WHERE, what --server and OD_SERVER take, is such a name, the path of a
  * socket, which has a slash, or @NAME, an abstract socket. Without it a client takes the
- * server `default` if it lives, else the user's only live one.
+ * server `default` if it lives, else the user's only live one. If XDG_RUNTIME_DIR is set,
+ * a client first looks for these two there.
  *
  * Both try the directories of net/places.h. In each of them, `sock` is the socket of
  * `default`, and NAME/sock that of another server. Only if no such directory is usable,
@@ -70,7 +71,7 @@ int sockpath_candidates(const char *where, struct sockpath out[SOCKPATH_CANDIDAT
 
 /*
  * Connects to the server at WHERE; NULL: from the environment, else `default`, else the
- * user's only one. Returns a non-blocking, close-on-exec descriptor, which the caller
+ * user's only one, as above. Returns a non-blocking, close-on-exec descriptor, which the caller
  * owns; *found, if not NULL, is the server. Returns -1 and sets *e: NOTFOUND, it does
  * not run; BUSY, it runs and its queue of connections is full: try again, found->path is
  * set; INVALID, there are several and none is `default`, the text lists them; DENIED,

@@ -138,6 +138,28 @@ static void list_names(char *out, size_t size, const struct sockpath_server *all
     }
 }
 
+/* Whether the first place of trial is the one of XDG_RUNTIME_DIR. */
+static bool is_runtime(const struct sockpath *first)
+{
+    const char *dir = getenv("XDG_RUNTIME_DIR");
+    return dir && *dir && first->place && strncmp(first->path, dir, strlen(dir)) == 0;
+}
+
+/* Returns the only server below that place; -1 if there is none, or several. */
+static int only_below(const struct sockpath *place, const struct sockpath_server *all,
+                      int n)
+{
+    int only = -1;
+    for (int i = 0; i < n; i++) {
+        if (strncmp(all[i].path, place->path, place->place) != 0)
+            continue;
+        if (only >= 0)
+            return -1;
+        only = i;
+    }
+    return only;
+}
+
 /* Chooses one of the live servers. Returns -1 and sets *e. */
 static int choose(const char *name, const struct sockpath_server *all, int n,
                   struct err *e)
@@ -184,13 +206,16 @@ int sockpath_connect(const char *where, struct sockpath_server *found, struct er
     if (named)
         snprintf(found->name, sizeof(found->name), "%s",
                  where ? where : SOCKPATH_DEFAULT);
-    int fd = sockpath_first(c, n, found, e);
+    bool runtime = !where && is_runtime(&c[0]);
+    int fd = sockpath_first(c, runtime ? 1 : n, found, e);
     if (fd >= 0 || e->code != ERR_NOTFOUND || !named)
         return fd;
 
     struct sockpath_server *all = xcalloc(SOCKPATH_SERVERS_MAX, sizeof(*all));
     n = sockpath_servers(all);
-    int i = choose(where, all, n, e);
+    int i = runtime ? only_below(&c[0], all, n) : -1;
+    if (i < 0)
+        i = choose(where, all, n, e);
     if (i >= 0) {
         *found = all[i];
         memcpy(c[0].path, all[i].path, sizeof(c[0].path));

@@ -3,6 +3,7 @@
 // another one, where a person uses it. The pages are of this file.
 //   live_screen.cjs [PATTERN]   runs the rows whose names have it
 const { accessible, behind, holds, open, row, runRows, same, serve, until, ...live } = require('./live.cjs');
+const { execSync } = require('child_process');
 const http = require('http');
 
 const STYLE = '<style>body{margin:0}button{position:absolute;width:200px;height:100px}</style>';
@@ -92,7 +93,10 @@ row('nothing to see yet: the panel says what would fill it, and fills when an ag
   async ({ server }) => {
     const { context, page, wrong } = await watch(server, { to: null, session: 'main' });
     await page.waitForSelector('.screen .empty:has-text("An agent does that")');
-    same(await page.textContent('.screen .empty code'), 'od browse https://example.com');
+    const { od, socket } = await page.evaluate(async () => (await fetch('session')).json());
+    same(await page.textContent('.screen .empty code'),
+      `${od} browse --socket ${socket} https://example.com`);
+    same(execSync(`${od} exec --socket ${socket} 'echo $OD_SOCKET'`).toString().trim(), socket);
     await agent(server, { url: at('/form') });
     await painted(page);
     await titled(page, 'form');

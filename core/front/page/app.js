@@ -43,6 +43,7 @@
 //                     'unseen' ends an earlier state; first: its link has just been opened
 //   open(name, what)  shows the panel NAME, and calls its go(what)
 //   choose(fn)        does what a person has chosen: "Follow" ends
+//   command(applet, rest)  an applet's command line that reaches this server
 //   theme()           'dark' or 'light', the current one; events('theme', fn) reports changes
 
 const page = {
@@ -51,9 +52,9 @@ const page = {
 
 const panels = [
     ['terminal', 'Terminal', typeof terminalPanel === 'undefined' ? null : terminalPanel,
-        'This server does not show terminals. In a shell next to it, try', 'od exec -i'],
+        'This server does not show terminals. In a shell next to it, try', 'exec', '-i'],
     ['browser', 'Browser', typeof screenPanel === 'undefined' ? null : screenPanel,
-        'This server does not show its browser. In a shell next to it, try', 'od browse URL'],
+        'This server does not show its browser. In a shell next to it, try', 'browse', 'URL'],
     ['files', 'Files', filesPanel],
     ['changes', 'Changes', changesPanel],
     ['notebook', 'Notebook', notebookPanel],
@@ -210,8 +211,8 @@ function makeTabs() {
         },
     });
     // Who may only view sees no contents of files.
-    for (const [name, title, make, text, line] of panels.filter(p => page.may === 'drive' || p[0] !== 'changes'))
-        addTab(name, title, make ? make(page) : emptyPanel(text, line));
+    for (const [name, title, make, text, ...words] of panels.filter(p => page.may === 'drive' || p[0] !== 'changes'))
+        addTab(name, title, make ? make(page) : emptyPanel(text, page.command(...words)));
     byId('tabs').addEventListener('keydown', onTabKey);
     const name = kept('od.tab'), narrow = matchMedia('(max-width: 719px)');
     const fit = () => {
@@ -283,6 +284,9 @@ async function start() {
     page.token = session.page;
     page.may = session.may;
     page.name = session.name;
+    const [od, socket] = [session.od, session.socket].map(shellWord);
+    page.command = (applet, rest) => `${od} ${applet} --socket ${socket} ${rest}`;
+    byId('rows-try').textContent = page.command('exec', "'echo hello'");
     if (location.hash)
         history.replaceState(null, '', './');
     byId('name').textContent = session.name || 'od';

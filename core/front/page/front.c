@@ -21,6 +21,7 @@
 #include "front/page/page.css.gz.h"
 #include "front/page/page.h"
 #include "front/page/page.html.h"
+#include "os/self.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -167,6 +168,14 @@ static void get_frame(struct req *r)
 
 /* ---- logins ---- */
 
+/* What a command in a shell next to the server needs to reach it. */
+static void put_reach(struct json *j, const struct json *about)
+{
+    char self[4096];
+    json_put_z(j, "od", self_path(self, sizeof(self)) < 0 ? "od" : self);
+    json_put_str(j, "socket", json_str(about, "socket", ""));
+}
+
 static void get_session(struct req *r)
 {
     const struct page *p = req_arg(r);
@@ -183,6 +192,7 @@ static void get_session(struct req *r)
     json_put_z(j, "may", use ? "drive" : "view");
     json_put_str(j, "name", json_str(about, "name", ""));
     json_put_str(j, "version", json_str(about, "version", ""));
+    put_reach(j, about);
     json_print(&b, j);
     json_free(j);
     req_header_add(r, "Cache-Control", "no-store");

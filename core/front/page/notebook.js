@@ -298,7 +298,7 @@ function notebookPanel(page) {
         autocapitalize: 'off', autocomplete: 'off' });
     const button = (id, text, onclick) => el('button', { type: 'button', id: 'nb-' + id, onclick }, text);
     const empty = el('p', { class: 'empty' }, 'No cells yet. Cells that an agent runs appear here, such as',
-        el('code', null, 'od jupyter-bridge -c \'1 + 1\''));
+        el('code', null, page.command('jupyter-bridge', "-c '1 + 1'")));
     const root = el('div', { class: 'nb' },
         may ? el('div', { class: 'nb-bar' },
             el('form', { onsubmit: e => {

@@ -54,7 +54,7 @@ function screenPanel(page) {
     const view = el('div', { class: 'screen-view', hidden: true }, canvas, pointer, keys);
     const why = el('p'), text = el('pre', { tabindex: 0, 'aria-label': 'Text of the page' });
     const none = el('div', { class: 'screen-none' },
-        el('div', { class: 'empty' }, why, el('code', null, 'od browse https://example.com')), text);
+        el('div', { class: 'empty' }, why, el('code', null, page.command('browse', 'https://example.com'))), text);
     const answer = el('form', { onsubmit: e => onAnswer(e, true) });
     const ask = el('div', { class: 'screen-ask', role: 'alertdialog', hidden: true,
         'aria-labelledby': 'screen-asks' }, answer);

@@ -31,6 +31,11 @@ function durationText(ms) {
     return Math.floor(ms / 60000) + ' min ' + Math.round(ms % 60000 / 1000) + ' s';
 }
 
+// Returns a word for a shell, quoted if needed.
+function shellWord(word) {
+    return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 // Returns output without colours, cursor movements and text before a carriage return.
 function plainText(text) {
     return text
