@@ -190,9 +190,10 @@ static int check_options(struct exec_options *o, struct err *e)
         wrong = "--input and --input-file cannot both be given";
     else if (o->end && !(o->verbs & V_KILL))
         wrong = "--end is for --kill";
-    else if ((o->follow || o->has_offset || o->has_limit || o->error_stream) &&
-             !(o->verbs & V_LOGS))
-        wrong = "--follow, --offset, --limit and --stderr are for --logs";
+    else if ((o->follow || o->has_offset || o->error_stream) && !(o->verbs & V_LOGS))
+        wrong = "--follow, --offset and --stderr are for --logs";
+    else if (o->has_limit && !(o->verbs & V_LOGS) && !o->text && !o->json)
+        wrong = "--limit is for --logs, --text and --json";
     else if (o->json && o->follow)
         wrong = "--follow has no end that --json could report";
     if (wrong)
@@ -256,7 +257,7 @@ static int parse_flags(struct exec_options *o, struct err *e)
     }
     if (word)
         return err_set(e, ERR_INVALID, FLAGS_ENV " holds options only, not %.100s", word);
-    if (o->verbs || o->file || o->end || o->follow || o->has_offset || o->has_limit ||
+    if (o->verbs || o->file || o->end || o->follow || o->has_offset ||
         o->error_stream)
         return err_set(e, ERR_INVALID,
                        FLAGS_ENV " holds an option that is for one call only (see: %s)",
@@ -292,6 +293,10 @@ static void add_flags(struct exec_options *o, const struct exec_options *f)
     o->shell = either(o->shell, f->shell);
     if (waits && !o->limit_ms)
         o->limit_ms = f->limit_ms;
+    if (waits && !o->has_limit) {
+        o->has_limit = f->has_limit;
+        o->limit = f->limit;
+    }
     if (waits && !o->idle_ms)
         o->idle_ms = f->idle_ms;
     if (!o->text && !o->json) {

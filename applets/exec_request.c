@@ -231,6 +231,8 @@ void exec_put_waiting(struct json *q, const struct exec_options *o)
     json_put_bool(q, "stream", !text && !o->detach);
     if (text)
         json_put_bool(q, "text", true);
+    if (text && o->has_limit)
+        json_put_int(q, "limit", o->limit);
 }
 
 /*

@@ -22,6 +22,7 @@ enum {
     NAME_MAX_BYTES = 256, /* of a person */
     REASON_MAX = 1000,
     REQUESTS_MAX = 16, /* that wait */
+    KEY_MAX = ACTION_SESSION_MAX + 32,
     TIMEOUT_S = 600,
     TIMEOUT_S_MAX = 7 * 24 * 3600
 };
@@ -153,9 +154,20 @@ static bool note(struct request *r, struct str who, bool drives, int64_t at)
     return !drives;
 }
 
+static struct str holder_key(struct buf *out, const char *session, struct str of)
+{
+    buf_addf(out, "%s/%.*s", session, STR_ARG(of));
+    return buf_str(out);
+}
+
 void control_changed(struct actions *all, const char *session, const char *of,
                      const char *who, bool drives)
 {
+    struct buf b = BUF_INIT(KEY_MAX);
+    struct str key = holder_key(&b, session, str_of(of));
+    free(drives ? map_put(&all->holders, key, xstrdup(who))
+                : map_del(&all->holders, key));
+    buf_release(&b);
     for (struct action *a = NULL; (a = actions_next(all, a));) {
         struct request *r = a->kind == &action_request_control ? a->own : NULL;
         if (r && strcmp(a->session, session) == 0 && str_eq(r->what, str_of(of)) &&
@@ -237,6 +249,11 @@ static void start(struct action *a)
     r->what = json_str(a->args, "what", "");
     r->asked = clock_ms();
     a->own = r;
+    struct buf key = BUF_INIT(KEY_MAX);
+    const char *who = map_get(&a->all->holders, holder_key(&key, a->session, r->what));
+    buf_release(&key);
+    if (who)
+        note(r, str_of(who), true, r->asked);
     if (a->again && look_back(r)) {
         observe(r, true);
         return;

@@ -165,6 +165,7 @@ static void configure(struct engine *en, const struct json *options)
     map_init(&all->names);
     map_init(&all->ends);
     map_init(&all->places);
+    map_init(&all->holders);
     buf_init(&all->batch, LIMIT_EVENT_MAX + 2 * BATCH);
     buf_init(&all->joined.text, GROUP_BYTES);
     buf_init(&all->ended.text, GROUP_BYTES);

@@ -59,25 +59,12 @@ static void running_words(struct buf *out, const struct json *r, const char *com
     struct str why = json_str(r, "why", "");
     struct str process = json_str(r, "process", "");
     struct str session = json_str(r, "session", "main");
+    const struct json *w = json_get(r, "waiting");
+    struct str waits = json_str(w, "state", "");
     if (is(why, "detached"))
         return;
-    if (is(why, "input")) {
-        const struct json *w = json_get(r, "waiting");
-        struct str comm = json_str(w, "comm", ""), how = json_str(w, "how", "");
-        buf_adds(out, comm.n ? comm : STR("the command"));
-        if (is(json_str(w, "state", ""), "probably"))
-            buf_addz(out, " probably");
-        buf_addz(out, " waits for input");
-        if (how.n)
-            buf_addf(out, " (%.*s)", STR_ARG(how));
-        buf_addz(out, "; answer it: ");
-        add_hint(out, command, "-s", session,
-                 json_bool(r, "full_screen", false) ? "--key KEYS --wait"
-                                                    : "--input TEXT --wait");
-        return;
-    }
-    buf_addz(out, "still running");
-    int64_t ms = json_int(r, "duration_ms", -1);
+    buf_addz(out, is(why, "input") ? "" : "still running");
+    int64_t ms = is(why, "input") ? -1 : json_int(r, "duration_ms", -1);
     if (ms >= 0) {
         buf_addz(out, " after ");
         add_seconds(out, ms);
@@ -88,6 +75,21 @@ static void running_words(struct buf *out, const struct json *r, const char *com
         buf_addz(out, ", with no new output");
     else if (is(why, "cancelled"))
         buf_addz(out, ", not waited for");
+    if (is(why, "input") || (!process.n && (is(waits, "yes") || is(waits, "probably")))) {
+        buf_addz(out, is(why, "input") ? "" : ": ");
+        struct str comm = json_str(w, "comm", ""), how = json_str(w, "how", "");
+        buf_adds(out, comm.n ? comm : STR("the command"));
+        if (is(waits, "probably"))
+            buf_addz(out, " probably");
+        buf_addz(out, " waits for input");
+        if (how.n)
+            buf_addf(out, " (%.*s)", STR_ARG(how));
+        buf_addz(out, "; answer it: ");
+        add_hint(out, command, "-s", session,
+                 json_bool(r, "full_screen", false) ? "--key KEYS --wait"
+                                                    : "--input TEXT --wait");
+        return;
+    }
     buf_addz(out, "; wait on: ");
     if (process.n)
         add_hint(out, command, "-p", process, "--wait");

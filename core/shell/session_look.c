@@ -33,8 +33,19 @@ int64_t session_quiet_ms(const struct session *s)
     return session_busy(s) ? clock_ms() - s->look.quiet_since_ms : 0;
 }
 
+static bool shows_screen(const struct session *s)
+{
+    enum { LOOK_BACK = 1 << 20 };
+    struct session_view v;
+    uint64_t where;
+    session_view(s, &v);
+    uint64_t oldest = v.command > LOOK_BACK ? v.command - LOOK_BACK : 0;
+    return v.stream && spool_screen(v.fd, v.stream, oldest, v.command, &where) == 'h';
+}
+
 static void tell_waiting(struct session *s)
 {
+    const char *option = shows_screen(s) ? "--key KEYS" : "--input TEXT";
     session_notify(&s->tty.watchers, NOTE_STATE, NULL);
     const struct look *l = &s->look.last;
     bool sure = l->state == LOOK_YES;
@@ -46,9 +57,10 @@ static void tell_waiting(struct session *s)
         op->told_input = true;
         char text[512];
         snprintf(text, sizeof(text),
-                 "%s (pid %d) %s for input: %s; answer with %s -s %s --input TEXT",
+                 "%s (pid %d) %s for input: %s; answer with %s -s %s %s",
                  l->comm[0] ? l->comm : "the command", (int)l->pid,
-                 sure ? "waits" : "probably waits", l->how, op_command(op), s->name);
+                 sure ? "waits" : "probably waits", l->how, op_command(op), s->name,
+                 option);
         op_note(op, sure ? NOTE_WAITING : NOTE_PROBABLY_WAITING, text, 0, 0);
         if (op->return_on_input)
             session_stop_waiting(s, op, OP_INPUT);

@@ -173,3 +173,42 @@ int spool_new(struct engine *en, const char *file, uint64_t *bytes, struct err *
         *bytes = LIMIT_SPOOL_MEMORY;
     return spool_make(NULL, file, e);
 }
+
+/* ---- screens ---- */
+
+/*
+ * Returns 'h' or 'l' if s begins with a switch of the screen (xterm's 1049, 1047, 47);
+ * else 0.
+ */
+static char screen_switch(struct str s)
+{
+    static const struct str words[] = {STR("\033[?1049"), STR("\033[?1047"),
+                                       STR("\033[?47")};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        struct str rest = str_sub(s, words[i].n, 1);
+        if (str_starts(s, words[i]) && rest.n && (rest.p[0] == 'h' || rest.p[0] == 'l'))
+            return rest.p[0];
+    }
+    return 0;
+}
+
+char spool_screen(int fd, const struct keep_stream *s, uint64_t oldest, uint64_t end,
+                  uint64_t *where)
+{
+    enum { SHARED = 16 }; /* bytes that two pieces have in common */
+    char bytes[32 << 10];
+    while (end > oldest) {
+        uint64_t from = end - oldest > sizeof(bytes) ? end - sizeof(bytes) : oldest;
+        uint64_t at = from;
+        size_t n = spool_read(fd, s, &at, bytes, (size_t)(end - from));
+        for (size_t i = at < end ? n : 0; i > 0; i--) {
+            struct str rest = str_n(bytes + i - 1, n - i + 1);
+            char kind = rest.p[0] == '\033' ? screen_switch(rest) : 0;
+            *where = at + i - 1;
+            if (kind)
+                return kind;
+        }
+        end = from > oldest ? from + SHARED : oldest;
+    }
+    return 0;
+}

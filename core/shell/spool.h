@@ -37,6 +37,14 @@ uint64_t spool_start(const struct keep_stream *s);
  */
 size_t spool_read(int fd, const struct keep_stream *s, uint64_t *from, char *p, size_t n);
 
+/*
+ * Finds the last switch to a terminal's second screen ('h') or back from it ('l') that
+ * begins between `oldest` and `end`, which are not far apart. Returns its kind, and its
+ * offset in *where; 0 if there is none.
+ */
+char spool_screen(int fd, const struct keep_stream *s, uint64_t oldest, uint64_t end,
+                  uint64_t *where);
+
 struct spool_range {
     uint64_t from, to; /* to 0: there is none */
 };

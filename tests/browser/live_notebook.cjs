@@ -300,6 +300,12 @@ row('request_control rings, is taken and given back, and tells who and how long'
   await ask.locator('button:has-text("Take over")').click();
   await page.waitForSelector('.terminal.driving');
   await ask.locator('text=has the terminal').waitFor();
+  const more = await (await server.ask('/events?wait=0',
+    { action: 'request_control', args: { what: 'terminal', reason: 'also this' } })).json();
+  const second = page.locator('.ask:has-text("also this")');
+  await second.locator('text=has the terminal').waitFor();
+  await server.act('cancel', { id: more.id });
+  await second.waitFor({ state: 'detached' });
   holds(!(await page.title()).startsWith('('));
   await page.click('#terminal-drive');
   const end = await done;

@@ -13,6 +13,7 @@
 #include "setup/plugins.h"
 #include "shell/op.h"
 #include "shell/session.h"
+#include "term/term.h"
 
 enum {
     LOCAL_QUEUED_MAX = 256 << 10, /* bytes queued for a client before output waits */
@@ -86,6 +87,7 @@ struct conn {
     struct event_sub sub;
     bool reading, follow;
     size_t left_before; /* bytes that the client had not taken at the last check */
+    struct term_opts text; /* of the terminals that make text of the op's output */
 };
 
 /* Returns 0 if an answer was or will be sent; -1 and sets *e, which the caller sends. */

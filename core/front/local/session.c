@@ -15,6 +15,7 @@
 #include "os/sig.h"
 #include "shell/process.h"
 #include "shell/session.h"
+#include "shell/spool.h"
 #include "term/termkey.h"
 
 #include <signal.h>
@@ -119,6 +120,7 @@ static void put_look(struct json *j, const struct look *l)
 
 struct cut {
     const struct op *op;
+    uint64_t base;
     bool error; /* whether it is about a process's error output */
     uint64_t from, to;
 };
@@ -127,8 +129,8 @@ static void cut_marker(struct buf *out, const struct term_text *t, void *arg)
 {
     struct cut *cut = arg;
     const struct op *op = cut->op;
-    cut->from = op->r.from + t->cut_from;
-    cut->to = op->r.from + t->cut_to + op->skipped[cut->error || op->stderr_only];
+    cut->from = cut->base + t->cut_from;
+    cut->to = cut->base + t->cut_to + op->skipped[cut->error || op->stderr_only];
     buf_addf(out,
              "[... %llu lines, %llu bytes left out; %s %s%s --logs%s --offset "
              "%llu --limit %llu shows them ...]",
@@ -139,16 +141,57 @@ static void cut_marker(struct buf *out, const struct term_text *t, void *arg)
              (unsigned long long)cut->from, (unsigned long long)(cut->to - cut->from));
 }
 
+/* Renders, in place of the op's text, the output of its session from `from` on. */
+static void render_from(struct op *op, const struct session_view *v, uint64_t from)
+{
+    const struct conn *c = op->owner;
+    char bytes[16 << 10];
+    term_free(op->term);
+    op->term = term_new(&c->text);
+    for (size_t n; from < op->r.to; from += n) {
+        size_t room = op->r.to - from < sizeof(bytes) ? (size_t)(op->r.to - from)
+                                                      : sizeof(bytes);
+        n = spool_read(v->fd, v->stream, &from, bytes, room);
+        if (n == 0)
+            return;
+        term_feed(op->term, str_n(bytes, n));
+    }
+}
+
+/*
+ * Finds the full screen of an op's session. If it was open before the op's output, the
+ * text is the whole screen, or what follows its end: what was drawn of it meanwhile is
+ * mostly blank. Returns where the text begins. Sets *full if a program shows one.
+ */
+static uint64_t find_screen(struct op *op, bool *full)
+{
+    enum { LOOK_BACK = 1 << 20 };
+    struct session_view v;
+    uint64_t from = op->r.from, where = 0, before = 0, oldest;
+    if (!op->session || op->r.to < from)
+        return from;
+    session_view(op->session, &v);
+    oldest = op->r.to > LOOK_BACK ? op->r.to - LOOK_BACK : 0;
+    char kind = v.stream ? spool_screen(v.fd, v.stream, oldest, op->r.to, &where) : 0;
+    *full = kind == 'h' && op->r.state == OP_RUNNING;
+    bool open = *full && where < from;
+    bool closed = kind == 'l' && where >= from &&
+                  spool_screen(v.fd, v.stream, oldest, where, &before) == 'h' &&
+                  before < from;
+    if (!op->term || (!open && !closed))
+        return from;
+    render_from(op, &v, where);
+    return where;
+}
+
 /* Adds a stream of the op as text: "output" and "cut", or "stderr" and "stderr_cut". */
-static void put_text(struct json *j, struct op *op, struct term *term, bool error)
+static void put_text(struct json *j, struct op *op, uint64_t base, bool error)
 {
     struct buf text = BUF_INIT(4 << 20);
     struct term_text info = {0};
-    struct cut cut = {.op = op, .error = error};
-    term_text(term, &text, &info, cut_marker, &cut);
+    struct cut cut = {.op = op, .base = base, .error = error};
+    term_text(error ? op->term_err : op->term, &text, &info, cut_marker, &cut);
     json_put_str(j, error ? "stderr" : "output", buf_str(&text));
-    if (info.alt_screen && op->r.state == OP_RUNNING)
-        json_put_bool(j, "full_screen", true);
     if (info.cut_bytes) {
         struct json *c = json_object();
         json_put_int(c, "from", (int64_t)cut.from);
@@ -191,10 +234,14 @@ static struct json *result_json(struct conn *c, struct op *op)
     json_put_int(j, "duration_ms", r->duration_ms);
     json_put_int(j, "from", (int64_t)r->from);
     json_put_int(j, "to", (int64_t)r->to);
+    bool full = false;
+    uint64_t base = find_screen(op, &full);
+    if (full)
+        json_put_bool(j, "full_screen", true);
     if (op->term)
-        put_text(j, op, op->term, false);
+        put_text(j, op, base, false);
     if (op->term_err)
-        put_text(j, op, op->term_err, true);
+        put_text(j, op, r->from, true);
     if (c->notes) {
         json_put(j, "notes", c->notes);
         c->notes = NULL;
@@ -255,16 +302,20 @@ static const struct op_sink sink = {on_output, on_note, on_done, on_moves, on_as
 
 /* ---- verbs ---- */
 
-static struct term *new_term(const struct json *q)
+static struct term *new_term(struct conn *c, const struct json *q)
 {
     if (!json_bool(q, "text", false))
         return NULL;
-    struct term_opts o = {.head = LIMIT_TEXT_HEAD,
-                          .tail = LIMIT_TEXT_TAIL,
-                          .keep_tabs = true,
-                          .rows = (int)json_int(q, "rows", 50),
-                          .cols = (int)json_int(q, "cols", 200)};
-    return term_new(&o);
+    int64_t most = json_int(q, "limit", 0);
+    size_t all = most > 0 && most < LIMIT_TEXT_HEAD + LIMIT_TEXT_TAIL
+                     ? (size_t)most
+                     : LIMIT_TEXT_HEAD + LIMIT_TEXT_TAIL;
+    c->text = (struct term_opts){.head = all / 4,
+                                 .tail = all - all / 4,
+                                 .keep_tabs = true,
+                                 .rows = (int)json_int(q, "rows", 50),
+                                 .cols = (int)json_int(q, "cols", 200)};
+    return term_new(&c->text);
 }
 
 static struct op *make_op(struct conn *c, enum op_kind kind, const struct json *q)
@@ -289,7 +340,7 @@ static struct op *make_op(struct conn *c, enum op_kind kind, const struct json *
     op->return_on_input = str_eq(json_str(q, "on_input", "report"), STR("return"));
     int64_t from = json_int(q, "output_from", 0);
     op->output_from = from > 0 ? (uint64_t)from : 0;
-    op->term = new_term(q);
+    op->term = new_term(c, q);
     c->op = op;
     return op;
 }
@@ -411,7 +462,7 @@ int local_run(struct conn *c, const struct json *q, struct err *e)
 static void wait_process(struct conn *c, struct process *p, const struct json *q)
 {
     struct op *op = make_op(c, OP_WAIT, q);
-    op->term_err = new_term(q);
+    op->term_err = new_term(c, q);
     process_wait(p, op);
 }
 

@@ -5,7 +5,7 @@
 // the request ends in another way.
 
 function makeControl(page) {
-    const notices = new Map();
+    const notices = new Map(), holders = new Map(); // who drives, by "SESSION/WHAT"
     const root = el('div', { class: 'asks', role: 'alert' });
     byId('top').after(root);
 
@@ -35,6 +35,7 @@ function makeControl(page) {
         if (!e.action || notices.has(e.id))
             return;
         const n = { id: e.id, args: e.args ?? {}, session: e.session ?? 'main' };
+        n.by = holders.get(n.session + '/' + n.args.what);
         n.root = el('div', { class: 'ask' });
         notices.set(e.id, n);
         show(n);
@@ -42,6 +43,7 @@ function makeControl(page) {
         retitle();
     });
     page.events('control', e => {
+        holders.set(e.session + '/' + e.extras.of, e.extras.drives ? e.extras.viewer : null);
         for (const n of notices.values()) {
             if (n.session === e.session && n.args.what === e.extras.of) {
                 n.by = e.extras.drives ? personName(e.extras.viewer) : null;

@@ -83,6 +83,11 @@ TEST(what_goes_on_is_said_with_the_way_on)
                     "\"waiting\":{\"comm\":\"apt\",\"how\":\"read of the terminal\"}}", "od exec"),
               "apt waits for input (read of the terminal); answer it: "
               "od exec --input TEXT --wait");
+    CHECK_STR(words("{\"ok\":true,\"state\":\"running\",\"why\":\"timeout\",\"session\":\"main\","
+                    "\"duration_ms\":2000,\"waiting\":{\"state\":\"probably\",\"comm\":\"vi\"},"
+                    "\"full_screen\":true}", "od exec"),
+              "still running after 2 s, the time limit has passed: vi probably waits for "
+              "input; answer it: od exec --key KEYS --wait");
     CHECK_STR(words("{\"ok\":true,\"state\":\"running\",\"why\":\"timeout\","
                     "\"session\":\"it's\"}", "od exec"),
               "still running, the time limit has passed; wait on: "
