@@ -83,7 +83,7 @@ struct actions {
     void *foreign;    /* actions_foreign */
     struct sandbox_wait ready;
     struct map places; /* directories from the previous worker, owned, by key */
-    struct map holders; /* names of people who drive, owned, by "SESSION/WHAT" (control.c) */
+    struct map holders; /* names of people who drive, owned, by "SESSION/WHAT" */
     struct map names;  /* struct known, by name */
     struct map ends;   /* struct known without an end, by "ID" */
     struct list knowns;

@@ -199,8 +199,8 @@ void req_body_more(struct req *r);
 /* name and value must be valid in a head; for values of peers see http.h. */
 void req_header_add(struct req *r, const char *name, const char *value);
 /*
- * Sets the words of the status line, instead of those of the status; borrowed until the answer
- * begins. Clients that drop the body of an error show these.
+ * Sets the words of the status line, instead of those of the status; borrowed until the
+ * answer begins. Clients that drop the body of an error show these.
  */
 void req_reason(struct req *r, const char *text);
 /* Makes the answer to r the last one of its connection. Call it before the answer. */

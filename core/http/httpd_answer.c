@@ -55,8 +55,10 @@ static bool bodiless(int status)
 static void put_reason(struct buf *out, const char *text)
 {
     enum { MOST = 400 };
-    for (int i = 0; i < MOST && text[i]; i++)
-        buf_addc(out, text[i] == '\n' ? ' ' : text[i] < ' ' || text[i] > '~' ? '?' : text[i]);
+    for (int i = 0; i < MOST && text[i]; i++) {
+        char c = text[i] == '\n' ? ' ' : text[i];
+        buf_addc(out, c < ' ' || c > '~' ? '?' : c);
+    }
 }
 
 static void put_head(struct req *r, int status, const char *type, int64_t length)

@@ -71,11 +71,11 @@ int sockpath_candidates(const char *where, struct sockpath out[SOCKPATH_CANDIDAT
 
 /*
  * Connects to the server at WHERE; NULL: from the environment, else `default`, else the
- * user's only one, as above. Returns a non-blocking, close-on-exec descriptor, which the caller
- * owns; *found, if not NULL, is the server. Returns -1 and sets *e: NOTFOUND, it does
- * not run; BUSY, it runs and its queue of connections is full: try again, found->path is
- * set; INVALID, there are several and none is `default`, the text lists them; DENIED,
- * the named socket belongs to another user or container.
+ * user's only one, as above. Returns a non-blocking, close-on-exec descriptor, which the
+ * caller owns; *found, if not NULL, is the server. Returns -1 and sets *e: NOTFOUND, it
+ * does not run; BUSY, it runs and its queue of connections is full: try again, and
+ * found->path is set; INVALID, there are several and none is `default`, the text lists
+ * them; DENIED, the named socket belongs to another user or container.
  */
 int sockpath_connect(const char *where, struct sockpath_server *found, struct err *e);
 

@@ -269,6 +269,7 @@ REASONS = {
     "timed out after 30s": "late",  # Python SDK 2
     "request timeout": "late",  # Rust SDK
     "context deadline exceeded": "late",  # Go SDK
+    "MCP request cancelled by caller": "person",  # Codex, which says it of a time-out, too
     "AbortError: This operation was aborted": "person",  # TypeScript SDK
     "caller cancelled": "person",  # Python SDK 2
     "context canceled": "person",  # Go SDK

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Can bash parse a command? A separate bash (bash -n) reads the text and runs nothing,
- * before any line of it is run. It has the session's extglob, which adds to the grammar. That takes most of the time of a short command, so a text
- * of plain words is not checked.
+ * before any line of it is run. It has the session's extglob, which adds to the grammar.
+ * The check takes most of the time of a short command, so a text of plain words is not
+ * checked.
  */
 #include "front/swerex/own.h"
 
