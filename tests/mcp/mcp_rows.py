@@ -278,15 +278,26 @@ REASONS = {
 }
 
 
+def runs(word):
+    """Whether a process has this argument."""
+    def words(pid):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", encoding="latin-1") as file:
+            return file.read().split("\0")
+        return []
+    return any(word in words(pid) for pid in os.listdir("/proc") if pid.isdigit())
+
+
 @row("cancelled: the command ends and there is no answer; timed out: it goes on", slow=True)
 def _(server):
     c = session(server)
     streams = []
-    for n, reason in enumerate(REASONS):
+    word = f"1{os.getpid()}."
+    for n, (reason, who) in enumerate(REASONS.items()):
         mark = f"{server.work}/{n}"
         os.mkfifo(mark + "g")
+        waits = f"read x <{mark}g" if who == "late" else f"sleep {word}{n}"
         streams.append(c.post(call(n, "act", session=f"s{n}",
-                                   command=f"touch {mark}a; read x <{mark}g; touch {mark}b")))
+                                   command=f"touch {mark}a; {waits}; touch {mark}b")))
         wait_for(lambda m=mark: os.path.exists(m + "a"), "it runs")
         params = {"requestId": n, "reason": reason} if reason else {"requestId": n}
         same(c.post({"jsonrpc": "2.0", "method": "notifications/cancelled",
@@ -299,11 +310,11 @@ def _(server):
                 gate.write("go\n")
             wait_for(lambda m=mark: os.path.exists(m + "b"), f"{reason}: it goes on")
         else:
-            has(text_of(c.ask(call(100 + n, "act", command="echo fine", session=f"s{n}"))),
-                "fine")
-            holds(not os.path.exists(mark + "b"), f"{reason}: it was stopped")
+            wait_for(lambda w=f"{word}{n}": not runs(w), f"{reason}: it is stopped")
+            holds(not os.path.exists(mark + "b"), f"{reason}: it went on")
     same(c.post({"jsonrpc": "2.0", "method": "notifications/cancelled",
                  "params": {"requestId": 99}}).status, 202)
+    has(text_of(c.ask(call(100, "act", command="echo fine", session=f"s{n}"))), "fine")
 
 
 @row("two requests with one id: the second one is refused while the first is at work", slow=True)
