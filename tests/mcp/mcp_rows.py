@@ -295,9 +295,9 @@ def _(server):
     for n, (reason, who) in enumerate(REASONS.items()):
         mark = f"{server.work}/{n}"
         os.mkfifo(mark + "g")
-        waits = f"read x <{mark}g" if who == "late" else f"sleep {word}{n}"
+        waits = f"read x <{mark}g" if who == "late" else f"exec sleep {word}{n}"
         streams.append(c.post(call(n, "act", session=f"s{n}",
-                                   command=f"touch {mark}a; {waits}; touch {mark}b")))
+                                   command=f"sh -c 'touch {mark}a; {waits}'; touch {mark}b")))
         wait_for(lambda m=mark: os.path.exists(m + "a"), "it runs")
         params = {"requestId": n, "reason": reason} if reason else {"requestId": n}
         same(c.post({"jsonrpc": "2.0", "method": "notifications/cancelled",
