@@ -63,7 +63,7 @@ module.exports = [
                 'cancelAnimationFrame', 'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams',
                 'visualViewport', 'WebSocket', 'innerHeight', 'innerWidth', 'KeyboardEvent',
                 'byId', 'changesPanel', 'durationText', 'el', 'emptyPanel', 'firstLine', 'makeControl', 'makeFollow', 'makeHeader', 'makeTimeline',
-                'notebookPanel', 'openStream', 'plainText', 'portsPanel', 'screenPanel', 'terminalPanel',
+                'notebookPanel', 'openStream', 'plainText', 'portsPanel', 'screenPanel', 'shellWord', 'terminalPanel',
             ]),
         },
         rules: { 'no-redeclare': ['error', { builtinGlobals: false }] },

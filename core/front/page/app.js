@@ -285,8 +285,8 @@ async function start() {
     page.may = session.may;
     page.name = session.name;
     const [od, socket] = [session.od, session.socket].map(shellWord);
-    page.command = (applet, rest) => `${od} ${applet} --socket ${socket} ${rest}`;
-    byId('rows-try').textContent = page.command('exec', "'echo hello'");
+    page.command = (applet, rest) => [od, applet, '--socket', socket, rest].join(' ');
+    byId('rows-try').textContent = page.command('exec', '\'echo hello\'');
     if (location.hash)
         history.replaceState(null, '', './');
     byId('name').textContent = session.name || 'od';

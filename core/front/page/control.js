@@ -5,7 +5,8 @@
 // the request ends in another way.
 
 function makeControl(page) {
-    const notices = new Map(), holders = new Map(); // who drives, by "SESSION/WHAT"
+    // holders: who drives, by "SESSION/WHAT"
+    const notices = new Map(), holders = new Map();
     const root = el('div', { class: 'asks', role: 'alert' });
     byId('top').after(root);
 

@@ -33,7 +33,7 @@ function durationText(ms) {
 
 // Returns a word for a shell, quoted if needed.
 function shellWord(word) {
-    return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+    return /^[\w@%+=:,./-]+$/.test(word) ? word : '\'' + word.replaceAll('\'', '\'\\\'\'') + '\'';
 }
 
 // Returns output without colours, cursor movements and text before a carriage return.
