@@ -209,7 +209,7 @@ TEST(what_is_started_is_told_to_the_keeper)
     CHECK_INT(json_int(j, "uid", -1), getuid());
     CHECK_INT(json_int(j, "gid", -1), getgid());
     CHECK(json_bool(j, "whole", false) && json_bool(j, "until_eof", false));
-    CHECK(!json_has(j, "input"));
+    CHECK_STR(json_str(j, "input", "none").p, "");
     json_free(j);
     CHECK(process_by_call(&en, "call-1") == p && !process_by_call(&en, "call-2"));
     CHECK(!process_has_tty(p) && !process_ended(p));
