@@ -252,13 +252,42 @@ int session_signal_tree(struct session *s, int sig, struct err *e)
     return 0;
 }
 
+static void kill_begin(struct killing *k)
+{
+    k->pid = k->s->proc.r.pid;
+    if (k->end) /* what a closing terminal does */
+        session_signal_group(k->s, k->pid, SIGHUP);
+    kill_round(k, k->sig, k->end);
+}
+
+static void on_kill_begin(struct timer *t)
+{
+    struct killing *k = container_of(t, struct killing, timer);
+    bool over = k->ran && (!session_busy(k->s) || k->s->cmd.seq != k->seq);
+    if (k->s->state == SESSION_NONE || over)
+        kill_finish(k);
+    else
+        kill_begin(k);
+}
+
+void session_kill_started(struct session *s)
+{
+    struct list *it, *tmp;
+    if (s->state != SESSION_NONE && !(s->proc.r.flags & KEEP_P_STARTED))
+        return;
+    list_each (it, tmp, &s->kill.list) {
+        struct killing *k = list_entry(it, struct killing, node);
+        if (k->rounds == 0)
+            timer_begin(s->en->loop, &k->timer, 0, on_kill_begin);
+    }
+}
+
 void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
                   session_killed_fn *fn, void *arg)
 {
     struct killing *k = xnew(struct killing);
     *k = (struct killing){.sig = sig,
                           .grace_ms = grace_ms > 0 ? grace_ms : 1,
-                          .pid = s->proc.r.pid,
                           .seq = s->cmd.seq,
                           .since_ms = s->cmd.since_ms,
                           .ran = session_busy(s),
@@ -269,7 +298,7 @@ void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
     memcpy(k->tag, s->sh.tag, sizeof(k->tag));
     list_add_tail(&s->kill.list, &k->node);
     engine_touch(s->en);
-    if (s->state == SESSION_NONE || !(s->proc.r.flags & KEEP_P_STARTED)) {
+    if (s->state == SESSION_NONE) {
         kill_finish(k);
         return;
     }
@@ -277,7 +306,7 @@ void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
         k->from = procfs_ticks(clock_ms() - s->cmd.since_ms + 1);
     else
         k->to = procfs_ticks(0) + 1;
-    if (end) /* what a closing terminal does */
-        session_signal_group(s, s->proc.r.pid, SIGHUP);
-    kill_round(k, sig, end);
+    /* The minder's answer, which has the pid, may come after the output of the command. */
+    if (s->proc.r.flags & KEEP_P_STARTED)
+        kill_begin(k);
 }

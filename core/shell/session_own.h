@@ -496,6 +496,8 @@ bool session_ask_typed(const struct session *s, struct str unread);
 
 /* session_kill.c */
 void session_kill_step(struct session *s);
+/* Begins the kills that came before it was known that the shell has started. */
+void session_kill_started(struct session *s);
 /* Is the minder signalling a command's processes? The next command waits until not. */
 bool session_kill_signals(const struct session *s);
 
