@@ -306,7 +306,7 @@ void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
         k->from = procfs_ticks(clock_ms() - s->cmd.since_ms + 1);
     else
         k->to = procfs_ticks(0) + 1;
-    /* The minder's answer, which has the pid, may come after the output of the command. */
+    /* The minder's answer, which has the pid, may come after output of the command. */
     if (s->proc.r.flags & KEEP_P_STARTED)
         kill_begin(k);
 }

@@ -168,12 +168,16 @@ static uint64_t find_screen(struct op *op, bool *full)
     enum { LOOK_BACK = 1 << 20 };
     struct session_view v;
     uint64_t from = op->r.from, where = 0, before = 0, oldest;
-    if (!op->session || op->r.to < from)
+    bool runs = op->r.state == OP_RUNNING;
+    if (!op->session || op->r.to < from || (!op->term && !runs))
         return from;
     session_view(op->session, &v);
     oldest = op->r.to > LOOK_BACK ? op->r.to - LOOK_BACK : 0;
-    char kind = v.stream ? spool_screen(v.fd, v.stream, oldest, op->r.to, &where) : 0;
-    *full = kind == 'h' && op->r.state == OP_RUNNING;
+    uint64_t own = from > oldest ? from : oldest;
+    char kind = v.stream ? spool_screen(v.fd, v.stream, own, op->r.to, &where) : 0;
+    if (v.stream && !kind && runs) /* what an ended one has left open does not matter */
+        kind = spool_screen(v.fd, v.stream, oldest, own, &where);
+    *full = kind == 'h' && runs;
     bool open = *full && where < from;
     bool closed = kind == 'l' && where >= from &&
                   spool_screen(v.fd, v.stream, oldest, where, &before) == 'h' &&
