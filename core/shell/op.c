@@ -259,6 +259,8 @@ static bool deliver_by(char chunk[SCRATCH], struct op *op, int stream,
             piece.n = (size_t)(change - at);
         if (op->filter && stream == 0 && v->shell)
             piece = visible(op, v, at, piece, &jump);
+        else if (op->skip_exit)
+            piece.n -= shell_exit_echo(v->shell, piece, &jump);
         size_t taken = piece.n ? take(op, bare ? 1 : stream, at, piece) : 0;
         *cursor += taken;
         *budget -= taken < *budget ? taken : *budget;

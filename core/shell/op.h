@@ -120,6 +120,7 @@ struct op {
     bool queued, settled, done, filter; /* filter: leave marks out */
     bool told_input; /* got NOTE_WAITING since the command's last output */
     bool skip_noise;        /* leave out what the shell prints between commands, too */
+    bool skip_exit;         /* leave out what set -v shows of our trap on EXIT */
     bool stderr_only;       /* OP_LOGS of a process: its error output */
     uint64_t limit;         /* OP_LOGS: stop here; UINT64_MAX: follow */
     uint64_t behind_max;    /* further behind than this, it skips ahead; 0: never */

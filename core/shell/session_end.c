@@ -67,7 +67,7 @@ static bool offers_hold(const struct session *s)
 {
     const char *flags = s->report.flags;
     return s->sh.kind != SHELL_POSIX && s->report.end_seq == s->cmd.seq &&
-           strchr(flags, '+') && !strpbrk(flags, "xv") && !s->tty.attached;
+           strchr(flags, '+') && !strpbrk(flags, "v" FLAGS_LOUD) && !s->tty.attached;
 }
 
 /* Holds the shell after the command, or acknowledges the end. */
@@ -148,7 +148,7 @@ void session_end_command(struct session *s, uint64_t to, int status)
     if (s->report.end_seq != c->seq)
         session_read_records(s);
     session_check_output(s);
-    session_noise_from(s, strpbrk(s->report.flags, "xv") ? to : 0);
+    session_noise_from(s, strpbrk(s->report.flags, "v" FLAGS_LOUD) ? to : 0);
     TRACE(TRACE_SESSION, "session %s: %llu ended with %d", s->name,
           (unsigned long long)c->seq, c->status);
 }

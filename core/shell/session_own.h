@@ -101,6 +101,7 @@ struct session_run {
     uint64_t own_seq;    /* the last command of the server's own; 0: none */
     struct buf text;     /* owned: the command, until it has begun */
     bool traced;         /* the typed line itself keeps set -x quiet */
+    bool shown;          /* set -v may show our trap on EXIT */
     uint64_t seen;       /* output given to callers up to here */
     uint64_t idle_bytes; /* output outside of commands since then */
     enum op_state untold; /* how the last command ended, if no caller was told: OP_ENDED,
@@ -516,6 +517,8 @@ void session_no_idle(struct session *s);
 void session_set_untold(struct session *s, enum op_state how);
 /* The command began, so its text is not needed again. */
 void session_command_runs(struct session *s);
+/* The line that runs the command. key: readline reads it; fifo: its input is the FIFO. */
+enum shell_line session_run_line(const struct session *s, bool fifo, bool key);
 /* Writes the command's file for this generation of our code. */
 int session_put_command(struct session *s, uint64_t seq, struct err *e);
 /* Begins the next command if the shell is idle; starts a shell if there is none. */

@@ -63,9 +63,7 @@ void session_retype(struct session *s)
         return;
     }
     session_command_retyped(s);
-    session_say(s, s->input.feeding ? LINE_RUN_FIFO
-                   : s->sh.pty      ? LINE_RUN
-                                    : LINE_RUN_NULL);
+    session_say(s, session_run_line(s, s->input.feeding, false));
     session_limit_typed(s);
 }
 

@@ -34,15 +34,15 @@ int session_put_command(struct session *s, uint64_t seq, struct err *e)
 
 static void attach_op(struct session *s, struct op *op);
 
-static enum shell_line run_line(const struct session *s)
+enum shell_line session_run_line(const struct session *s, bool fifo, bool key)
 {
-    if (!s->sh.pty)
-        return LINE_RUN_NULL;
-    if (!session_edits(s))
-        return LINE_RUN;
-    return strchr(s->report.flags, 'x') || shell_text_traces(buf_str(&s->run.text))
-               ? LINE_RUN_KEY_X
-               : LINE_RUN_KEY;
+    bool loud = strpbrk(s->report.flags, FLAGS_LOUD) ||
+                shell_text_traces(buf_str(&s->run.text));
+    enum shell_line how = fifo         ? LINE_RUN_FIFO
+                          : !s->sh.pty ? LINE_RUN_NULL
+                          : key        ? LINE_RUN_KEY
+                                       : LINE_RUN;
+    return loud && s->sh.kind != SHELL_POSIX ? how + (LINE_RUN_LOUD - LINE_RUN) : how;
 }
 
 /* The previous command ended after its caller had left: tells the next caller. */
@@ -85,8 +85,9 @@ static void begin(struct session *s, struct op *op)
         session_input_begins(s);
         session_look_begins(s);
         struct buf line = BUF_INIT(1024);
-        enum shell_line how = op->with_stdin ? LINE_RUN_FIFO : run_line(s);
+        enum shell_line how = session_run_line(s, op->with_stdin, session_edits(s));
         s->run.traced = how != LINE_RUN_KEY;
+        s->run.shown = how >= LINE_RUN_LOUD || strchr(s->report.flags, 'v');
         session_add_line(s, &line, how);
         session_store_command(s, buf_str(&line), !op->detach && op->owner);
         buf_release(&line);
@@ -285,6 +286,7 @@ static void attach_op(struct session *s, struct op *op)
     list_add_tail(&s->run.waiters, &op->node);
     op->queued = false;
     op->r.seq = s->cmd.seq;
+    op->skip_exit = s->run.shown;
     if (s->cmd.started)
         op->cursor = op->r.from = op->kind == OP_WAIT && s->run.seen > s->cmd.from
                                       ? s->run.seen

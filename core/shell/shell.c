@@ -189,6 +189,7 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
         {"$OD_SESSION/$__od_n", "$OD_SESSION"}, /* only if sh->same_env */
         {"__od_", prefix},
         {"2>/dev/null", hide(sh)},
+        {">/dev/null", sh->no_null ? ">&-" : ">/dev/null"},
         {"</dev/null", sh->no_null ? empty : "</dev/null"},
         {"@nonce@", sh->nonce},
         {"@seq@", seq_text},
@@ -262,20 +263,20 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
     unsigned g = sh->gen;
     char plain = is_bash(sh) ? 'X' : 'x';
     const char *said = is_bash(sh) ? "1" : ""; /* set; other shells' prompts show it */
+    bool loud = what >= LINE_RUN_LOUD && what <= LINE_RUN_NULL_LOUD;
+    if (loud)
+        what -= LINE_RUN_LOUD - LINE_RUN;
     char run = what == LINE_RUN ? plain : what == LINE_RUN_FIFO ? 'w' : '0';
     switch (what) {
     case LINE_RUN_KEY:
-        return buf_addc(out, 0x1f);
-    case LINE_RUN_KEY_X:
-        return buf_addc(out, 0x1e);
+        return buf_addc(out, loud ? 0x1e : 0x1f);
     case LINE_RUN_HELD:
         return buf_addf(out, " \\builtin eval \"$__od%u_X\";: + %s %llu\n", g, sh->nonce,
                         (unsigned long long)seq);
-    case LINE_RUN:
-    case LINE_RUN_FIFO:
-    case LINE_RUN_NULL:
+    default: /* to run the command */
         if (is_bash(sh))
-            return buf_addf(out, " \\builtin eval \"$__od%u_%c\"\n", g, run);
+            return buf_addf(out, " \\builtin eval \"$__od%u_%c%s\"\n", g, run,
+                            loud ? "1" : "");
         return buf_addf(out, " __od%u_g;\\eval \"$__od%u_%c\"\n", g, g, run);
     case LINE_ACK:
     case LINE_ACK_ASK:
@@ -450,6 +451,18 @@ bool shell_echo(const struct shell *sh, struct str bytes, size_t *at, size_t *le
     return true;
 }
 
+size_t shell_exit_echo(const struct shell *sh, struct str bytes, uint64_t *len)
+{
+    char line[24];
+    int n = snprintf(line, sizeof(line), "{ __od%u_E ", sh->gen);
+    long at = str_find(bytes, str_n(line, (size_t)n));
+    long nl = at < 0 ? -1 : str_chr(str_sub(bytes, (size_t)at, bytes.n), '\n');
+    if (nl < 0)
+        return 0;
+    *len = (uint64_t)nl + 1;
+    return bytes.n - (size_t)at;
+}
+
 /* ---- the environment ---- */
 
 static bool is_name(char c, bool first)
@@ -597,7 +610,8 @@ bool shell_text_reads(struct str command)
 
 bool shell_text_traces(struct str command)
 {
-    static const char *const words[] = {"set", "xtrace", "source", "eval", NULL};
+    static const char *const words[] = {"set",  "xtrace", "source",        "eval",
+                                        "trap", "shopt",  "BASH_XTRACEFD", NULL};
     return has_word(command, words) || str_starts(command, STR(". ")) ||
            str_find(command, STR(" . ")) >= 0 || str_find(command, STR("\n. ")) >= 0;
 }

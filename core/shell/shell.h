@@ -20,9 +20,10 @@
  * Marks go to /dev/tty, so redirections of the shell do not lose them. The shell also
  * appends records to the file `r` of its directory, whose fields end in NUL: "E" or
  * "P", SEQ STATUS FLAGS CWD LASTBG PATH (FLAGS: $-, `!` when line editing is on, `@`
- * when standard output is not a terminal; LASTBG: $!; PATH: its first 4 KiB), or "D"
- * TEXT: a line of unread input that would have been run as a command. A bash adds to
- * the FLAGS of an E: `+` if it waits for LINE_RUN_HELD, too, `*` if extglob is on.
+ * when standard output is not a terminal, `=` when a trap on DEBUG, ERR or RETURN is
+ * set; LASTBG: $!; PATH: its first 4 KiB), or "D" TEXT: a line of unread input that would
+ * have been run as a command. A bash adds to the FLAGS of an E: `+` if it waits for
+ * LINE_RUN_HELD, too, `*` if extglob is on.
  *
  * When the shell exits, a trap on EXIT writes the file `x`: SEQ NUL CWD NUL, then the
  * exported variables as LINE_ENV has them, then NUL. bash puts it before a trap of the
@@ -58,7 +59,7 @@ struct shell {
     bool no_null;  /* there is no /dev/null: input comes from the empty file n */
     bool same_env; /* OD_OP is the session's name and does not change */
     char tty[32];  /* the terminal's path, where /dev/tty is of no use; "": unknown */
-    char dir[256];  /* the session's directory: c, r, i, e, t, x lie there */
+    char dir[256];  /* the session's directory: b, c, r, i, e, t, x lie there */
     char path[256]; /* the shell's own file */
 };
 
@@ -91,11 +92,15 @@ int shell_command_file(struct buf *out, const struct shell *sh, uint64_t seq,
 enum shell_line {
     LINE_RUN,      /* run the command file on the terminal */
     LINE_RUN_KEY,  /* the same by one key, where line editing is on (FLAGS has `!`) */
-    LINE_RUN_KEY_X, /* … and set -x is on (FLAGS has `x`): slower, traces nothing */
+    LINE_RUN_FIFO, /* the same with standard input from `i` */
+    LINE_RUN_NULL, /* from /dev/null */
+    /* The same four where FLAGS has one of FLAGS_LOUD: slower, and shows nothing. */
+    LINE_RUN_LOUD,
+    LINE_RUN_KEY_LOUD,
+    LINE_RUN_FIFO_LOUD,
+    LINE_RUN_NULL_LOUD,
     LINE_RUN_HELD,  /* acknowledge the end of seq, and run the command file, where bash
                        waits for that (FLAGS has `+`); as LINE_RUN at a prompt */
-    LINE_RUN_FIFO,  /* the same with standard input from `i` */
-    LINE_RUN_NULL,  /* from /dev/null */
     LINE_ACK,       /* acknowledge the end of seq */
     LINE_ACK_ASK,   /* the same, and print a P when unread input was dropped */
     LINE_ACK_SHOWN, /* the same for the mark A of a prompt: run as a command there, after
@@ -111,6 +116,8 @@ enum shell_line {
     LINE_ATTACH,    /* a person is there: prompt, echo */
     LINE_DETACH
 };
+/* Of FLAGS: commands of ours would show, run a trap, or end the shell. */
+#define FLAGS_LOUD "exT="
 int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
                uint64_t seq);
 /*
@@ -146,6 +153,12 @@ size_t shell_trace(const struct shell *sh, struct str output);
 bool shell_echo(const struct shell *sh, struct str bytes, size_t *at, size_t *len);
 
 /*
+ * The first line of our trap on EXIT, which set -v shows as it runs: returns how many of
+ * the bytes follow its beginning, and sets *len to its length. 0: there is none.
+ */
+size_t shell_exit_echo(const struct shell *sh, struct str bytes, uint64_t *len);
+
+/*
  * Parses what LINE_ENV wrote (`declare -px` or `export -p`) into NAME=VALUE
  * strings, each ending in NUL, without our own names and those that a new shell sets
  * itself. -1: malformed, or out is full.
@@ -154,7 +167,7 @@ int shell_parse_env(struct buf *out, struct str text);
 
 /* Could this text make the shell itself read its terminal (read, select, …)? */
 bool shell_text_reads(struct str command);
-/* Could the command turn set -x on (set, source)? A wrong answer costs little. */
+/* Could it set one of FLAGS_LOUD (set, trap, source)? A wrong answer costs little. */
 bool shell_text_traces(struct str command);
 
 #endif

@@ -21,6 +21,7 @@
 #
 # - \builtin x: an alias is not expanded, a function named x not called;
 # - { ...; } 2>/dev/null around our parts where set -x would trace them;
+# - texts of their own (see N) where a trap on ERR, DEBUG or RETURN is set, or set -e, -x or -T;
 # - a status other than 0 is handed on by a function in the left half of &&, which neither
 #   set -e nor the ERR trap looks at;
 # - >> and /dev/tty are not refused by noclobber;
@@ -40,7 +41,8 @@
 # Variables: k nonce, K how marks begin, n number of the last command begun, j number and
 # text of the newest one, p the text that is evaluated, s the status, f set when the next
 # prompt follows no command, r y while a command runs, l a line of input, m what is evaluated
-# after a command, J set once a job was stopped, d the session's directory, t where marks go,
+# after a command, J set once a job was stopped, x set -e if the user has it, q statuses,
+# D how our code is made silent, d the session's directory, t where marks go,
 # u the user's prompt, which PS1 has while a command runs, v set while PS1 is not to be
 # changed: a person is attached, or it is readonly; y the terminal's path.
 #
@@ -109,7 +111,8 @@ __od_G() {
     __od_g=
     case ${1-} in 14[789]|150) __od_J=j;; esac
     [[ ! -o emacs && ! -o vi ]] || __od_g=!
-    [[ -t 1 ]] || __od_g+=@
+    [[ -t 1 || -t 254 ]] || __od_g+=@
+    [[ ! -s $__od_d/b ]] || __od_g+='='
 #? pty
     # The command closed 255, or uses it for something else.
     [[ $__od_t != 255 || -t 255 ]] || __od_t=$__od_y __od_C=${__od_C%255*}$__od_y$'\n'
@@ -215,12 +218,44 @@ ${__od_j[1]-}"'
 __od_X=$__od_R'; { __od_e "$?";} 2>/dev/null'
 __od_w=$__od_R' <"$__od_d/i"; { __od_e "$?";} 2>/dev/null'
 __od_0=$__od_R' </dev/null; { __od_e "$?";} 2>/dev/null'
+# The same three where a trap is set, or set -e, -x or -T, or the command may set one. Neither
+# set -e nor the ERR trap looks at the status of `! eval`, but both look at each command
+# within, as long as set -e comes within, too. PIPESTATUS has the status as it is. 254 is
+# where the output went before; if it is closed, our code is not silent. The file b has the
+# traps.
+__od_N() {
+    __od_D=' >/dev/null 2>/dev/null'
+    case ${BASH_XTRACEFD-} in ''|25?|*[!0-9]*) ;; *) __od_D+=" $BASH_XTRACEFD>/dev/null";; esac
+    __od_X1='__od_g&&__od_S&&! \builtin eval "$__od_x{ __od_b&&\\builtin :;}'$__od_D$'\n${__od_j[1]-}"'
+    __od_i='; { \builtin printf -v __od_q %s "$? $PIPESTATUS";\builtin trap -p DEBUG ERR RETURN>|"$__od_d/b";__od_M "${__od_q% *}" "${__od_q#* }";} 2>/dev/null 254>&1'$__od_D'||__od_M - "$PIPESTATUS"'
+    __od_w1=$__od_X1' <"$__od_d/i"'$__od_i
+    __od_01=$__od_X1' </dev/null'$__od_i
+    __od_X1+=$__od_i
+}
+__od_S() {
+    case $- in *e*) \builtin set +e; __od_x='\builtin set -e;';; *) __od_x=;; esac
+}
+# The end: $1 is the status of `! eval`, $2 that of eval.
+__od_M() {
+    case $__od_r$1.$2 in
+    # An alias took the place of !, and the command did not run: the next generation runs it.
+    y0.0|y1.[1-9]*)
+        \builtin unalias ! 2>/dev/null
+        ((__od_n-=1)) || \builtin :
+        __od_r=;;
+    *)
+        __od_N
+        __od_e "$2";;
+    esac
+}
+__od_N
 # The environment, for the shell that may have to follow this one. The FIFO is opened for
 # reading too: where nobody else reads (the worker died), SIGPIPE would end this shell.
 __od_v() {
     __od_f=1
     { \builtin printf '+\0'; \builtin declare -px; \builtin printf '\0';} 1<>"$__od_d/e"
     __od_T
+    [[ ! -s $__od_d/b ]] || __od_J=j
 } 2>/dev/null
 
 # At the exit of the shell: its directory and what it exports, for the same purpose. The
@@ -238,7 +273,8 @@ __od_T() {
     case $t in
     *__od_E*) \builtin return;;
     *__od*_E*) t=${t//__od[0-9]_E/__od_E} t=${t//__od[0-9][0-9]_E/__od_E};;
-    *) t="'{ __od_E \"\$?\";} 2>/dev/null&&\\builtin :'${t:+\\;}$t";;
+    *) t="'{ __od_E \"\$?\"&&\\builtin :;} >/dev/null 2>/dev/null'${t:+\"
+\"}$t";;
     esac
     \builtin eval "\\builtin trap -- $t EXIT"
 }
@@ -274,13 +310,13 @@ OD_PS1_=$__od_u __od_v=
 \builtin unset -v PROMPT_COMMAND 2>/dev/null || \builtin :
 if [[ $OD_PC_ ]]; then __od_i=$'__od_z=$?\n'$OD_PC_$'\n__od_q "$__od_z"'; else __od_i=__od_q; fi
 \builtin printf -v PROMPT_COMMAND %s "$__od_i" || \builtin :
-# One key runs the command where set -x is off (should the command turn it on, the worker
-# cuts our trace), one where it is on, and one writes the variables: readline reads typed
-# text byte by byte.
+# One key runs the command, one runs it where a trap or set -e, -x or -T is set or may be, and
+# one writes the variables: readline reads typed text byte by byte. If a function turns set -x
+# on, the worker cuts our trace.
 for __od_i in emacs vi-insert; do
     \builtin bind -m $__od_i '"\C-_": " \\builtin eval \"$__od_L\"\C-j"'
-    \builtin bind -m $__od_i '"\C-^": " \\builtin eval \"$__od_X\"\C-j"'
-    \builtin bind -m $__od_i '"\e[7724~": " __od_v\C-j"'
+    \builtin bind -m $__od_i '"\C-^": " \\builtin eval \"$__od_X1\"\C-j"'
+    \builtin bind -m $__od_i '"\e[7724~": " \\builtin trap -p DEBUG ERR RETURN 2>/dev/null >|\"$__od_d/b\"; __od_v\C-j"'
 done 2>/dev/null
 # A line that somebody had not entered goes, without a bell; C-y brings it back. The key
 # is one that no keyboard has (CLEAR_SHOWN in core/shell/shell.c).
@@ -289,6 +325,9 @@ for __od_i in emacs vi-insert vi-move; do
 done 2>/dev/null
 \builtin shopt -u huponexit 2>/dev/null
 { __od_T;} 2>/dev/null
+# What the user's file, or a previous generation, set.
+\builtin trap -p DEBUG ERR RETURN >|"$__od_d/b"
+if [[ $- == *[exT]* || -s $__od_d/b ]]; then __od_L=$__od_X1 __od_X=$__od_X1 __od_w=$__od_w1 __od_0=$__od_01; fi
 #? start
 \builtin printf "$__od_K;I;@gen@;$__od_n;$__od_z\a" >&"$__od_t"
 #?

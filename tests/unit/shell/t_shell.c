@@ -265,6 +265,40 @@ TEST(lines_of_others_are_not_taken_for_echoes)
     CHECK(!shell_echo(&bash, STR(" __od12_f=1;: x\r\n"), &at, &len));
 }
 
+TEST(the_line_of_the_trap_on_exit_is_found_whole)
+{
+    struct str ours = STR("exit\n{ __od1_E \"$?\";}\necho bye\nbye\n");
+    uint64_t len = 0;
+    size_t left = shell_exit_echo(&bash, ours, &len);
+    CHECK_INT(ours.n - left, strlen("exit\n"));
+    CHECK(str_eq(str_sub(ours, ours.n - left + len, ours.n), STR("echo bye\nbye\n")));
+    CHECK_INT(shell_exit_echo(&bash, STR("exit\n{ __od2_E \"$?\";}\n"), &len), 0);
+    CHECK_INT(shell_exit_echo(&bash, STR("{ __od1_E \"$?\""), &len), 0);
+}
+
+TEST(a_loud_command_has_lines_of_its_own)
+{
+    static const struct {
+        enum shell_line what;
+        const char *line;
+    } rows[] = {
+        {LINE_RUN, " \\builtin eval \"$__od1_X\"\n"},
+        {LINE_RUN_FIFO, " \\builtin eval \"$__od1_w\"\n"},
+        {LINE_RUN_NULL, " \\builtin eval \"$__od1_0\"\n"},
+        {LINE_RUN_KEY, "\x1f"},
+        {LINE_RUN_LOUD, " \\builtin eval \"$__od1_X1\"\n"},
+        {LINE_RUN_FIFO_LOUD, " \\builtin eval \"$__od1_w1\"\n"},
+        {LINE_RUN_NULL_LOUD, " \\builtin eval \"$__od1_01\"\n"},
+        {LINE_RUN_KEY_LOUD, "\x1e"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct buf line = BUF_INIT(64);
+        CHECK_INT(shell_line(&line, &bash, rows[i].what, 1), 0);
+        CHECK_STR(buf_z(&line), rows[i].line);
+        buf_release(&line);
+    }
+}
+
 TEST(words_that_read_the_terminal)
 {
     CHECK(shell_text_reads(STR("read")));
@@ -284,6 +318,8 @@ TEST(which_commands_may_turn_the_trace_on)
     CHECK(shell_text_traces(STR("cd x && . ./env")));
     CHECK(shell_text_traces(STR("cd x\n. ./env")));
     CHECK(shell_text_traces(STR("source env")));
+    CHECK(shell_text_traces(STR("trap 'echo $BASH_COMMAND' DEBUG")));
+    CHECK(shell_text_traces(STR("shopt -s extdebug")));
     CHECK(!shell_text_traces(STR("")));
     CHECK(!shell_text_traces(STR("ls ./x; reset; sets; ./set_up")));
 }
