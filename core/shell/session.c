@@ -316,7 +316,8 @@ static void session_bury(void *p)
 
 static void remove_files(struct session *s)
 {
-    static const char *const names[] = {"c", "r", "p", "e", "i", "o", "t", "x", "n"};
+    static const char *const names[] = {"c", "h", "r", "p", "e",
+                                       "i", "o", "t", "x", "n"};
     char path[300];
     for (size_t i = 0; s->sh.dir[0] && i < sizeof(names) / sizeof(names[0]); i++) {
         snprintf(path, sizeof(path), "%s/%s", s->sh.dir, names[i]);

@@ -112,7 +112,7 @@ __od_G() {
     case ${1-} in 14[789]|150) __od_J=j;; esac
     [[ ! -o emacs && ! -o vi ]] || __od_g=!
     [[ -t 1 || -t 254 ]] || __od_g+=@
-    [[ ! -s $__od_d/b ]] || __od_g+='='
+    [[ ! -s $__od_d/h ]] || __od_g+='='
 #? pty
     # The command closed 255, or uses it for something else.
     [[ $__od_t != 255 || -t 255 ]] || __od_t=$__od_y __od_C=${__od_C%255*}$__od_y$'\n'
@@ -134,7 +134,7 @@ __od_e() {
     y*) __od_G "$1";;
     *) \builtin return;;
     esac
-    case ${BASHOPTS-} in *extglob*) __od_g+=*;; esac
+    case ${BASHOPTS-} in *extglob*) __od_g+='*';; esac
     \builtin printf "E\000$__od_n\000$1\000$-$__od_g\000%.4096s\000${!-}\000%.4096s\000" "${PWD-}" "${PATH-}" >>"$__od_d/r"
     # There is no acknowledgement without the mark.
     \builtin printf "$__od_K;E;$__od_n;$1\a" >&"$__od_t" || \return 0
@@ -221,13 +221,13 @@ __od_0=$__od_R' </dev/null; { __od_e "$?";} 2>/dev/null'
 # The same three where a trap is set, or set -e, -x or -T, or the command may set one. Neither
 # set -e nor the ERR trap looks at the status of `! eval`, but both look at each command
 # within, as long as set -e comes within, too. PIPESTATUS has the status as it is. 254 is
-# where the output went before; if it is closed, our code is not silent. The file b has the
+# where the output went before; if it is closed, our code is not silent. The file h has the
 # traps.
 __od_N() {
     __od_D=' >/dev/null 2>/dev/null'
     case ${BASH_XTRACEFD-} in ''|25?|*[!0-9]*) ;; *) __od_D+=" $BASH_XTRACEFD>/dev/null";; esac
     __od_X1='__od_g&&__od_S&&! \builtin eval "$__od_x{ __od_b&&\\builtin :;}'$__od_D$'\n${__od_j[1]-}"'
-    __od_i='; { \builtin printf -v __od_q %s "$? $PIPESTATUS";\builtin trap -p DEBUG ERR RETURN>|"$__od_d/b";__od_M "${__od_q% *}" "${__od_q#* }";} 2>/dev/null 254>&1'$__od_D'||__od_M - "$PIPESTATUS"'
+    __od_i='; { \builtin printf -v __od_q %s "$? $PIPESTATUS";\builtin trap -p DEBUG ERR RETURN>|"$__od_d/h";__od_M "${__od_q% *}" "${__od_q#* }";} 2>/dev/null 254>&1'$__od_D'||__od_M - "$PIPESTATUS"'
     __od_w1=$__od_X1' <"$__od_d/i"'$__od_i
     __od_01=$__od_X1' </dev/null'$__od_i
     __od_X1+=$__od_i
@@ -255,7 +255,7 @@ __od_v() {
     __od_f=1
     { \builtin printf '+\0'; \builtin declare -px; \builtin printf '\0';} 1<>"$__od_d/e"
     __od_T
-    [[ ! -s $__od_d/b ]] || __od_J=j
+    [[ ! -s $__od_d/h ]] || __od_J=j
 } 2>/dev/null
 
 # At the exit of the shell: its directory and what it exports, for the same purpose. The
@@ -316,7 +316,7 @@ if [[ $OD_PC_ ]]; then __od_i=$'__od_z=$?\n'$OD_PC_$'\n__od_q "$__od_z"'; else _
 for __od_i in emacs vi-insert; do
     \builtin bind -m $__od_i '"\C-_": " \\builtin eval \"$__od_L\"\C-j"'
     \builtin bind -m $__od_i '"\C-^": " \\builtin eval \"$__od_X1\"\C-j"'
-    \builtin bind -m $__od_i '"\e[7724~": " \\builtin trap -p DEBUG ERR RETURN 2>/dev/null >|\"$__od_d/b\"; __od_v\C-j"'
+    \builtin bind -m $__od_i '"\e[7724~": " \\builtin trap -p DEBUG ERR RETURN 2>/dev/null >|\"$__od_d/h\"; __od_v\C-j"'
 done 2>/dev/null
 # A line that somebody had not entered goes, without a bell; C-y brings it back. The key
 # is one that no keyboard has (CLEAR_SHOWN in core/shell/shell.c).
@@ -326,8 +326,8 @@ done 2>/dev/null
 \builtin shopt -u huponexit 2>/dev/null
 { __od_T;} 2>/dev/null
 # What the user's file, or a previous generation, set.
-\builtin trap -p DEBUG ERR RETURN >|"$__od_d/b"
-if [[ $- == *[exT]* || -s $__od_d/b ]]; then __od_L=$__od_X1 __od_X=$__od_X1 __od_w=$__od_w1 __od_0=$__od_01; fi
+\builtin trap -p DEBUG ERR RETURN >|"$__od_d/h"
+if [[ $- == *[exT]* || -s $__od_d/h ]]; then __od_L=$__od_X1 __od_X=$__od_X1 __od_w=$__od_w1 __od_0=$__od_01; fi
 #? start
 \builtin printf "$__od_K;I;@gen@;$__od_n;$__od_z\a" >&"$__od_t"
 #?
