@@ -92,5 +92,7 @@ fi
 cp LICEN?E* "$work/out/licence" 2>/dev/null || cp COPYRIGHT "$work/out/licence"
 echo "$version" >"$work/out/version"
 # Where another was faster, its result is as good as ours.
+# What an interrupted make has left has no version: make removes the file that it was making.
+[ -e "$dest/version" ] || rm -rf "$dest"
 mv -T "$work/out" "$dest" 2>/dev/null || [ -d "$dest" ]
 echo "built $name $version" >&2
