@@ -7,6 +7,8 @@
 
 #include "base/buf.h"
 
+#include <sys/types.h>
+
 /* The text of a header of build/embed.sh. */
 #define PACKED(gz) {(const char *)(gz), sizeof(gz)}
 
@@ -52,10 +54,10 @@ int client_help(const char *option);
 /* Makes the links of `od --install` to target in dir. Returns 0, or 1 after a message. */
 int applet_links(const char *dir, const char *target);
 /*
- * Makes a folder and its parents; full, of PATH_MAX bytes, becomes its path from the
- * root. Returns -1 with errno.
+ * Makes a folder and its parents with this mode; full, of PATH_MAX bytes, becomes its
+ * path from the root. Returns -1 with errno.
  */
-int applet_make_folder(const char *dir, char *full);
+int applet_make_folder(const char *dir, mode_t mode, char *full);
 
 #define APPLET(c_name) extern const struct applet applet_##c_name;
 #include "applets.def"

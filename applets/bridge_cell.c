@@ -73,7 +73,7 @@ static bool save(struct bridge_cell *r, const char *stem, const char *ending,
 {
     int fd = -1;
     /* Made with the first file, from where the caller is. */
-    bool is_there = r->pictures > 0 || applet_make_folder(r->o->images, path) == 0;
+    bool is_there = r->pictures > 0 || applet_make_folder(r->o->images, 0777, path) == 0;
     if (!is_there)
         snprintf(path, PATH_MAX, "%s", r->o->images);
     while (is_there && fd < 0 && r->pictures < 100000) {

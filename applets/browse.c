@@ -472,7 +472,7 @@ static int browse_main(int argc, char **argv)
     if (status == 0 && remote && o.downloads && o.downloads[0] != '/')
         status = browse_fail("--downloads of a server elsewhere is a path from its root");
     if (status == 0 && !remote && o.downloads &&
-        applet_make_folder(o.downloads, folder) < 0) {
+        applet_make_folder(o.downloads, 0777, folder) < 0) {
         called_say("cannot keep downloads in %s: %s\n", o.downloads, strerror(errno));
         status = BROWSE_OURS;
     }

@@ -531,31 +531,25 @@ static int install(const char *dir, const char *programs, bool force)
     return rc | failed;
 }
 
-int applet_make_folder(const char *dir, char *full)
+int applet_make_folder(const char *dir, mode_t mode, char *full)
 {
     char part[PATH_MAX];
     for (size_t i = 1; dir[i] && i < sizeof(part); i++) {
         if (dir[i] != '/')
             continue;
         snprintf(part, i + 1, "%s", dir);
-        mkdir(part, 0777);
+        mkdir(part, mode);
     }
-    return (mkdir(dir, 0777) < 0 && errno != EEXIST) || !realpath(dir, full) ? -1 : 0;
+    return (mkdir(dir, mode) < 0 && errno != EEXIST) || !realpath(dir, full) ? -1 : 0;
 }
 
 static int make_dirs(const char *path)
 {
-    char part[PATH_MAX];
-    for (size_t i = 1; path[i - 1]; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        snprintf(part, sizeof(part), "%.*s", (int)i, path);
-        if (mkdir(part, 0755) < 0 && errno != EEXIST) {
-            fprintf(stderr, "od: cannot make %s: %s\n", part, strerror(errno));
-            return 1;
-        }
-    }
-    return 0;
+    char full[PATH_MAX];
+    if (applet_make_folder(path, 0755, full) == 0)
+        return 0;
+    fprintf(stderr, "od: cannot make %s: %s\n", path, strerror(errno));
+    return 1;
 }
 
 /*

@@ -91,8 +91,8 @@ else
 fi
 cp LICEN?E* "$work/out/licence" 2>/dev/null || cp COPYRIGHT "$work/out/licence"
 echo "$version" >"$work/out/version"
-# Where another was faster, its result is as good as ours.
-# What an interrupted make has left has no version: make removes the file that it was making.
+# An interrupted make leaves a folder without version, as it removes the file that it was making.
 [ -e "$dest/version" ] || rm -rf "$dest"
+# Where another was faster, its result is as good as ours.
 mv -T "$work/out" "$dest" 2>/dev/null || [ -d "$dest" ]
 echo "built $name $version" >&2

@@ -3,9 +3,9 @@
  * What the keeper keeps of a thing, as data: one list of fields describes the thing's
  * state, a JSON object, and by that list the state is made and read.
  *
- * The names are kept for ever, since the next version of the program reads what this one
- * stored. A member that a state lacks, or has with another type, leaves the thing as it
- * is, so a new field needs a default there and nothing else.
+ * Names must not change: the next version of the program reads what this one stored. If a
+ * state has no such member, or one of another type, the thing keeps its value; so a new
+ * field needs only a default.
  */
 #ifndef OD_ENGINE_STATE_H
 #define OD_ENGINE_STATE_H

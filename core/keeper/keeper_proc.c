@@ -225,7 +225,7 @@ static size_t room_for(struct keeper *k, struct keeper_stream *t)
     return room < KEEPER_CHUNK ? (size_t)room : KEEPER_CHUNK;
 }
 
-/* How long a caller that takes nothing may hold the stream back; INT64_MAX: for ever. */
+/* How long a caller that takes nothing may hold the stream back; INT64_MAX: no limit. */
 static int64_t patience(const struct keeper_stream *t)
 {
     return t->small ? FULL_MS : t->whole && t->read ? INT64_MAX : LIMIT_HOLD_BACK_MS;

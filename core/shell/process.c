@@ -213,7 +213,7 @@ static void on_changed(struct proc *proc)
         op_pump(op);
     }
     if ((r->flags & KEEP_P_HELD) && list_empty(&p->ops))
-        process_flow(p); /* nobody waits for it */
+        process_flow(p); /* it has no caller */
     if (r->flags & KEEP_P_FAILED)
         process_over(p);
     else if ((r->flags & KEEP_P_EXITED) && outputs_ended(r))

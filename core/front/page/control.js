@@ -44,10 +44,10 @@ function makeControl(page) {
         retitle();
     });
     page.events('control', e => {
-        holders.set(e.session + '/' + e.extras.of, e.extras.drives ? e.extras.viewer : null);
+        holders.set(e.session + '/' + e.extras.of, e.extras.drives ? personName(e.extras.viewer) : null);
         for (const n of notices.values()) {
             if (n.session === e.session && n.args.what === e.extras.of) {
-                n.by = e.extras.drives ? personName(e.extras.viewer) : null;
+                n.by = holders.get(e.session + '/' + e.extras.of);
                 show(n);
             }
         }

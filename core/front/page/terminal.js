@@ -470,7 +470,7 @@ function terminalPanel(page) {
 
     function type(text) {
         if (!isMine()) {
-            // Reports of mouse and focus and answers of xterm.js, which programs asked for, are no typing.
+            // Not typing: xterm.js reports the mouse and the focus, and answers programs.
             // eslint-disable-next-line no-control-regex
             if (!/^\x1b(?:[P\]]|\[(?:[<>?MIO]|\d+n|\d+;\d+R))/.test(text)) {
                 page.say(page.may !== 'drive' ? 'This login may only watch.'

@@ -98,7 +98,7 @@ static void check_size(struct feed *f)
 
 /* ---- the state of the session ---- */
 
-/* pic: NULL if nobody watches. */
+/* pic may be NULL: the session has no viewers. */
 static void put_state(const struct session *s, struct picture *pic, struct json *j)
 {
     struct look look;

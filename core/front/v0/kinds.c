@@ -21,7 +21,8 @@
     { \
         .name = param_name, .type = PARAM_BOOL, .dflt = "false", .about = sentence \
     }
-/* What OpenHands' clients send with actions, and nobody needs (events/serialization). */
+/* Arguments that OpenHands' clients add to actions, and that od ignores
+ * (events/serialization). */
 #define SENT \
     "thought|security_risk|confirmation_state|is_confirmed|keep_prompt|task_completed|" \
     "translated_ipython_code|timestamp"

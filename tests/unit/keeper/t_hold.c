@@ -208,7 +208,7 @@ TEST(that_no_caller_waits_is_told_when_there_is_much_to_hold)
     hear_nothing();
 }
 
-TEST(a_program_that_is_held_back_for_nobody_is_let_go)
+TEST(a_held_program_without_a_caller_is_released)
 {
     begin();
     spawn_well(0, true);
