@@ -773,6 +773,15 @@ def _(s):
     seen.close()
 
 
+@row("a recording of a long log: each command is before its output")
+def _(s):
+    for n in range(4):
+        s.run("long", f"echo o{n}")
+        s.run("beside", ": " + "x" * 70000)
+    wanted = [[["m", f"echo o{n}"], ["o", f"o{n}\r\n"]] for n in range(4)]
+    same([e[1:] for e in cast(s, "long")[1]], sum(wanted, []))
+
+
 @row("a recording that cannot be: no such session, action or version; a bad number")
 def _(s):
     s.run("rec2", "echo x")

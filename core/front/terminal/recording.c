@@ -205,6 +205,8 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
         return 0;
     }
     pass(x, offset);
+    if (wants_log(x)) /* the next command may begin here */
+        return 0;
     uint64_t a = command_at(x, recorded_first(&x->log));
     uint64_t b = x->has_entry ? x->entry.offset : UINT64_MAX;
     a = a < b ? a : b;
@@ -406,7 +408,7 @@ static void on_task(struct task *t)
     x->stuck = true;
     uint64_t before = x->op->cursor;
     op_pump(x->op);
-    if (!x->op || x->op->cursor != before)
+    if (!x->op || x->op->cursor != before || wants_log(x))
         x->stuck = false;
     task_defer(x->en->loop, &x->task);
 }
