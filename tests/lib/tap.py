@@ -203,10 +203,11 @@ def holds(fact, *about):
 
 
 def wait_for(fact, what, seconds=LIMIT):
-    """Polls until fact() is true, and gives that."""
+    """Polls until fact() is true, and gives that. What is waited for is a text, or a
+    function that makes one when the time is over."""
     end = time.monotonic() + seconds
     while not (value := fact()):
         if time.monotonic() > end:
-            raise AssertionError(f"after {seconds} seconds: {what}")
+            raise AssertionError(f"after {seconds} seconds: {what() if callable(what) else what}")
         time.sleep(0.02)
     return value

@@ -141,16 +141,18 @@ class Viewer:
         return b"".join(data for kind, _, data in self.frames if kind in kinds).decode()
 
     def shows(self, text):
-        wait_for(lambda: text in self.text(), f"{text!r} comes to a viewer, who has "
+        wait_for(lambda: text in self.text(), lambda: f"{text!r} comes to a viewer, who has "
                  f"{self.text()[-300:]!r} and {self.messages}")
 
     def said(self, name):
         """The last message that has this member."""
-        wait_for(lambda: any(name in m for m in self.messages), f"{name} in {self.messages}")
+        wait_for(lambda: any(name in m for m in self.messages),
+                 lambda: f"{name} in {self.messages}")
         return [m for m in self.messages if name in m][-1]
 
     def says(self, check, what):
-        wait_for(lambda: any(check(m) for m in self.messages), f"{what}: {self.messages}")
+        wait_for(lambda: any(check(m) for m in self.messages),
+                 lambda: f"{what}: {self.messages}")
 
     def ends(self, code):
         wait_for(lambda: self.code is not None, "the link ends")
@@ -169,8 +171,10 @@ def fixture(_row):
 
 
 def drives(viewer, name):
+    """They drive, and have the picture: what they type is not a part of it."""
     viewer.says(lambda m: "driver" in m and (m["driver"] or {}).get("name") == name,
                 f"{name} drives")
+    wait_for(lambda: viewer.frames, "a picture")
 
 
 @row("what an agent runs comes to all viewers, and the first and a late one see the same")
@@ -268,7 +272,7 @@ def _(s):
     for i, ann in enumerate(people):
         ann.type(f"echo early-$(({i}+1000))\r")
     for i, ann in enumerate(people):
-        ann.shows(f"early-{i + 1000}\r\n")
+        ann.shows(f"early-{i + 1000}")  # perhaps in the picture
         ann.close()
 
 
