@@ -41,12 +41,14 @@ cjson.cpp := -O2
 # to lengths that the peer sends: -fwrapv defines what comes of the largest one.
 hiredis.src := alloc.c read.c sds.c
 hiredis.inc := read.h
-hiredis.cpp := -O2 -fwrapv
+hiredis.cpp := -fwrapv
 hiredis.ren := COPYING LICENSE
 
 libvterm.src := src/*.c
 libvterm.inc := include/*.h
-libvterm.cpp := -O2 -Iinclude -Isrc
+libvterm.cpp := -Iinclude -Isrc
+# What each byte of a screen goes through.
+libvterm.only := $(patsubst %,src/%.c=-O2,encoding parser screen state unicode)
 
 EVEREST := 3rdparty/everest
 mbedtls.src := library/*.c \
@@ -61,7 +63,7 @@ mbedtls.make := sh mbedtls-errors.sh
 
 # The arithmetic and the ciphers: a handshake, a download.
 mbedtls.only := $(patsubst %,library/%.c=-O2,aes aesni bignum* chacha20 ctr_drbg ecp* gcm \
-    poly1305 sha1 sha256 sha512) $(EVEREST)/*=-O2
+    poly1305 sha256 sha512) $(EVEREST)/*=-O2
 
 # With these options the library takes its intrinsics instead of its assembly. It calls them
 # only if the processor has the instructions for AES (CPUID); every such processor has SSSE3,
