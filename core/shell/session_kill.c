@@ -159,12 +159,21 @@ static void on_tree(void *arg, const struct minder_answer *a, int errnum)
     session_next(s);
 }
 
+/* Not a shell that has reported the end of the command, even if its mark is on the way. */
+static void interrupt_group(struct killing *k, pid_t group)
+{
+    struct session *s = k->s;
+    session_read_records(s);
+    if (s->state == SESSION_HUMAN || !session_end_is_recorded(s))
+        session_signal_group(s, group, SIGINT);
+}
+
 /* Interrupts what the shell goes on with: the next turn of a loop, the rest of a list. */
 static void interrupt_next(struct killing *k)
 {
     pid_t group = foreground(k);
     if (group && group != k->group)
-        session_signal_group(k->s, group, SIGINT);
+        interrupt_group(k, group);
 }
 
 static void kill_again_later(struct killing *k)
@@ -187,7 +196,7 @@ static void kill_round(struct killing *k, int sig, bool root)
      * that has no child.
      */
     if (!root && k->group && kill_runs(k))
-        session_signal_group(k->s, k->pid, SIGINT);
+        interrupt_group(k, k->pid);
     kill_ask(k, MINDER_SIGNAL_TREE, sig, root, on_tree);
 }
 
