@@ -268,6 +268,7 @@ struct session_tty {
     } prompt;
     unsigned switches; /* how often the line was typed again */
     bool answered;     /* a mark A came, and a line typed again may still be read */
+    bool dropped;      /* the shell has dropped that line: no other mark A comes */
     uint64_t switch_at; /* offset of the output when it was typed */
     struct timer timer;
     uint64_t echo_at;        /* where the terminal shows what we typed; 0: nowhere */
@@ -391,6 +392,8 @@ bool session_switching(const struct session *s);
 void session_switched(struct session *s);
 /* A mark A came: the switch is over, unless a line typed again may still be read. */
 void session_switch_answered(struct session *s);
+/* A record says that the shell dropped a line of ours. */
+void session_switch_dropped(struct session *s);
 /* People's keys reach the shell again (NOTE_KEYS). */
 void session_tell_keys(struct session *s);
 void session_no_prompt(struct session *s);

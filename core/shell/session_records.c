@@ -71,6 +71,8 @@ void session_first_path(struct session *s)
 
 static void note_dropped(struct session *s, struct str line)
 {
+    if (str_find(line, STR("__od")) >= 0)
+        session_switch_dropped(s);
     /* A line of ours that was typed just before the command ended is not input. */
     if (!s->report.dropped[0] && str_find(line, str_of(s->sh.dir)) < 0 &&
         str_find(line, STR("__od")) < 0 && !session_ask_typed(s, line))

@@ -124,14 +124,18 @@ static void on_switch_timer(struct timer *t)
     struct session *s = container_of(t, struct session, tty.timer);
     if (s->state != SESSION_IDLE || !session_switching(s))
         return;
-    if (s->tty.answered || ++s->tty.switches > SWITCHES_MAX) {
+    if (s->tty.answered)
+        session_read_records(s);
+    if (s->tty.dropped || ++s->tty.switches > SWITCHES_MAX) {
         session_switched(s);
         session_tell_keys(s);
         session_next(s);
         return;
     }
-    hold_write(&s->proc, STR("\003"), STR(""), STR(""));
-    say_switch(s);
+    if (!s->tty.answered) {
+        hold_write(&s->proc, STR("\003"), STR(""), STR(""));
+        say_switch(s);
+    }
     session_switch_again(s);
 }
 
@@ -157,17 +161,20 @@ void session_switched(struct session *s)
     timer_stop(&s->tty.timer);
     s->tty.prompt = session_prompts(s) ? PROMPT_ON : PROMPT_OFF;
     s->tty.switches = 0;
-    s->tty.answered = false;
+    s->tty.answered = s->tty.dropped = false;
 }
 
 void session_switch_answered(struct session *s)
 {
-    /* The shell would drop what a person types before a line that was typed again. */
+    /* The shell drops what a person types before it reads the line that was typed again:
+     * a second answer comes, or a record that it dropped the line. */
     if (s->tty.switches > 0 && !s->tty.answered)
         s->tty.answered = true;
     else
         session_switched(s);
 }
+
+void session_switch_dropped(struct session *s) { s->tty.dropped = s->tty.answered; }
 
 void session_tell_keys(struct session *s)
 {
