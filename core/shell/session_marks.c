@@ -109,11 +109,10 @@ static void human_over(struct session *s)
     session_sync_prompt(s);
 }
 
-/* Mark A: the prompt came or went; the terminal is set before the shell continues. */
-static void on_switch_mark(struct session *s, uint64_t end_of_mark)
+void session_answer_switch(struct session *s, uint64_t end_of_mark)
 {
-    session_switch_answered(s);
-    session_restore_tty(s);
+    session_switched(s);
+    session_restore_tty(s); /* before the shell continues */
     session_echo_from(s, end_of_mark);
     if (s->state == SESSION_HUMAN) /* it was our own line that was read */
         session_to(s, SESSION_IDLE);
@@ -123,8 +122,7 @@ static void on_switch_mark(struct session *s, uint64_t end_of_mark)
                    s->cmd.seq);
     session_store(s, buf_str(&ack)); /* so that it is typed once */
     buf_release(&ack);
-    if (!session_switching(s))
-        session_tell_keys(s); /* what a person types comes after the ack */
+    session_tell_keys(s); /* what a person types comes after the ack */
     if (s->state == SESSION_IDLE) {
         human_over(s);
         if (s->state == SESSION_IDLE && !session_switching(s))
@@ -224,7 +222,8 @@ static void on_mark(struct session *s, const struct mark *m, uint64_t at)
             on_install_mark(s, m, at);
         break;
     case 'A':
-        on_switch_mark(s, at + m->len);
+        if (!session_switch_overtaken(s, m->status, at + m->len))
+            session_answer_switch(s, at + m->len);
         break;
     case 'H':
         on_human_mark(s);

@@ -266,9 +266,10 @@ struct session_tty {
         PROMPT_ON,
         PROMPT_GOING   /* the same with LINE_DETACH */
     } prompt;
-    unsigned switches; /* how often the line was typed again */
-    bool answered;     /* a mark A came, and a line typed again may still be read */
-    bool dropped;      /* the shell has dropped that line: no other mark A comes */
+    unsigned switches;  /* how often it was waited for mark A */
+    unsigned asked;     /* how often the line was typed again */
+    uint64_t overtaken; /* the end of a mark A that answers an earlier line; 0: none */
+    bool dropped;       /* the shell has dropped the line: no other mark A comes */
     uint64_t switch_at; /* offset of the output when it was typed */
     struct timer timer;
     uint64_t echo_at;        /* where the terminal shows what we typed; 0: nowhere */
@@ -390,10 +391,17 @@ bool session_prompts(const struct session *s);
 bool session_switching(const struct session *s);
 /* Mark A has come. The line that answers it must be typed before session_tell_keys. */
 void session_switched(struct session *s);
-/* A mark A came: the switch is over, unless a line typed again may still be read. */
-void session_switch_answered(struct session *s);
+/*
+ * Is a mark A, which ends at `at`, the answer to an earlier line than the last? The
+ * interrupt before the last one ends what that line does: it is not acknowledged, as the
+ * shell would take that for the last line's. Another mark A comes, or a record that says
+ * that the shell dropped the last line.
+ */
+bool session_switch_overtaken(struct session *s, int asked, uint64_t at);
 /* A record says that the shell dropped a line of ours. */
 void session_switch_dropped(struct session *s);
+/* The prompt came or went, by a mark A that ends there: sets the terminal, and answers. */
+void session_answer_switch(struct session *s, uint64_t end_of_mark);
 /* People's keys reach the shell again (NOTE_KEYS). */
 void session_tell_keys(struct session *s);
 void session_no_prompt(struct session *s);

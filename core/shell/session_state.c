@@ -150,7 +150,8 @@ void session_add_line(struct session *s, struct buf *out, enum shell_line what)
              (what == LINE_ATTACH || (session_held(s) && what != LINE_DETACH)))
         shell_line(out, &s->sh, LINE_NEXT, s->cmd.seq);
     session_released(s);
-    shell_line(out, &s->sh, what, s->cmd.seq);
+    bool switches = what == LINE_ATTACH || what == LINE_DETACH;
+    shell_line(out, &s->sh, what, switches ? s->tty.asked : s->cmd.seq);
 }
 
 static void say(struct session *s, enum shell_line what, write_fn *write)

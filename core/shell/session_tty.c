@@ -124,15 +124,20 @@ static void on_switch_timer(struct timer *t)
     struct session *s = container_of(t, struct session, tty.timer);
     if (s->state != SESSION_IDLE || !session_switching(s))
         return;
-    if (s->tty.answered)
+    if (s->tty.overtaken)
         session_read_records(s);
-    if (s->tty.dropped || ++s->tty.switches > SWITCHES_MAX) {
+    if (s->tty.dropped) {
+        session_answer_switch(s, s->tty.overtaken);
+        return;
+    }
+    if (++s->tty.switches > SWITCHES_MAX) {
         session_switched(s);
         session_tell_keys(s);
         session_next(s);
         return;
     }
-    if (!s->tty.answered) {
+    if (!s->tty.overtaken) {
+        s->tty.asked++;
         hold_write(&s->proc, STR("\003"), STR(""), STR(""));
         say_switch(s);
     }
@@ -160,21 +165,20 @@ void session_switched(struct session *s)
 {
     timer_stop(&s->tty.timer);
     s->tty.prompt = session_prompts(s) ? PROMPT_ON : PROMPT_OFF;
-    s->tty.switches = 0;
-    s->tty.answered = s->tty.dropped = false;
+    s->tty.switches = s->tty.asked = 0;
+    s->tty.overtaken = 0;
+    s->tty.dropped = false;
 }
 
-void session_switch_answered(struct session *s)
+bool session_switch_overtaken(struct session *s, int asked, uint64_t at)
 {
-    /* The shell drops what a person types before it reads the line that was typed again:
-     * a second answer comes, or a record that it dropped the line. */
-    if (s->tty.switches > 0 && !s->tty.answered)
-        s->tty.answered = true;
-    else
-        session_switched(s);
+    if (asked >= 0 && (unsigned)asked >= s->tty.asked)
+        return false;
+    s->tty.overtaken = at;
+    return true;
 }
 
-void session_switch_dropped(struct session *s) { s->tty.dropped = s->tty.answered; }
+void session_switch_dropped(struct session *s) { s->tty.dropped = s->tty.overtaken; }
 
 void session_tell_keys(struct session *s)
 {

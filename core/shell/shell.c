@@ -9,6 +9,7 @@
 #include "shell/shell.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -301,9 +302,9 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
     case LINE_CLEAR: /* without line editing: VKILL, and what busybox takes for it */
         return buf_addz(out, is_bash(sh) ? "\033[7723~" : "\005\025");
     case LINE_ATTACH:
-        return buf_addf(out, " __od%u_a 1\n", g);
+        return buf_addf(out, " __od%u_a 1 %llu\n", g, (unsigned long long)seq);
     case LINE_DETACH:
-        return buf_addf(out, " __od%u_a ''\n", g);
+        return buf_addf(out, " __od%u_a '' %llu\n", g, (unsigned long long)seq);
     }
     return -1;
 }
@@ -349,12 +350,12 @@ static int parse_mark(struct str s, size_t head, struct mark *m)
     if (*p != '\a')
         return -1;
     int want = m->kind == 'I' ? 3 : m->kind == 'E' || m->kind == 'P' ? 2 : 1;
-    if (n != want)
+    if (n != want && !(m->kind == 'A' && n == 2))
         return -1;
     m->len = (size_t)(p + 1 - s.p);
     m->gen = m->kind == 'I' ? (unsigned)v[0] : 0;
     m->seq = m->kind == 'I' ? v[1] : v[0];
-    m->status = (int)(m->kind == 'I' ? v[2] : v[1]);
+    m->status = m->kind == 'A' && n == 1 ? INT_MAX : (int)(m->kind == 'I' ? v[2] : v[1]);
     return 1;
 }
 

@@ -15,7 +15,8 @@
  *   ESC ] 7723 ; NONCE ; I ; GEN ; SEQ ; STATUS BEL  our code was installed;
  *                                    SEQ: the last command of the previous generation
  *   ESC ] 7723 ; NONCE ; H ; SEQ BEL          an attached person typed a line
- *   ESC ] 7723 ; NONCE ; A ; SEQ BEL          attached or detached: set the terminal
+ *   ESC ] 7723 ; NONCE ; A ; SEQ ; ASKED BEL  attached or detached: set the terminal;
+ *                                    ASKED: the number that LINE_ATTACH or _DETACH had
  *
  * Marks go to /dev/tty, so redirections of the shell do not lose them. The shell also
  * appends records to the file `r` of its directory, whose fields end in NUL: "E" or
@@ -130,7 +131,7 @@ struct mark {
     char kind; /* S E P I H A */
     uint64_t seq;
     unsigned gen;
-    int status;
+    int status;     /* of an A: ASKED; INT_MAX: an older shell did not print it */
     size_t at, len; /* where it stands in the bytes searched */
 };
 /*

@@ -278,7 +278,8 @@ __od_T() {
     esac
     \builtin eval "\\builtin trap -- $t EXIT"
 }
-# Called when a person attaches; with '' when the last one detaches.
+# Called when a person attaches; with '' when the last one detaches. $2 is how often the
+# worker had asked before; the mark has it.
 __od_a() {
     __od_f=1
     if [[ $1 ]]; then
@@ -288,7 +289,7 @@ __od_a() {
         __od_u=$PS1 __od_v= PS1= PS2= PS0=
         \builtin bind 'set enable-bracketed-paste off'
     fi
-    \builtin printf "$__od_K;A;$__od_n\a" >&"$__od_t"
+    \builtin printf "$__od_K;A;$__od_n;${2-0}\a" >&"$__od_t"
     __od_l=
     __od_h
     # A child that ends with 0, after which bash adopts the state of the terminal.

@@ -108,11 +108,11 @@ __od_E() {
     { command printf '%s\000%s\000' "$__od_n" "${PWD-}"; \export -p; command printf '\000';} >|"$__od_d/x"
     return "$1"
 }
-# Called when a person attaches; with '' when the last one detaches.
+# Called when a person attaches; with '' when the last one detaches. $2 is for the mark.
 __od_a() {
     __od_f=
     if [ "$1" ]; then __od_A=1 PS1=$__od_o$__od_u PS2='> '; else __od_A= PS1=$__od_o PS2=; fi
-    { command printf '\033]7723;%s;A;%s\007' "$__od_k" "$__od_n"; __od_h;} 0<>"$__od_t" >&0
+    { command printf '\033]7723;%s;A;%s;%s\007' "$__od_k" "$__od_n" "${2-0}"; __od_h;} 0<>"$__od_t" >&0
 }
 __od_u='$ ' __od_A=
 # A prompt that follows no __od_e (f is unset then) says so.
