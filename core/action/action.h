@@ -118,6 +118,11 @@ struct action_kind {
      * its message. NULL: false.
      */
     bool (*begun)(const struct action *a);
+    /*
+     * Returns whether its text answers a question that shows no answer, such as that for a
+     * password: the log does not have it. NULL: false.
+     */
+    bool (*unshown)(const struct action *a);
 };
 
 /* One action, from action_open to action_end. Owned by struct actions. */
@@ -141,6 +146,7 @@ struct action {
     bool repeats; /* its observation is in the log already */
     bool placed;  /* its directory is stored (action_place) */
     bool noting;  /* it has a file of notes (action_note) */
+    bool unshown; /* its text is not in the log: kind->unshown */
     struct gate_wait gate; /* before it begins */
     /* The command that runs in its session, for readers of its output. */
     bool running;

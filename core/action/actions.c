@@ -62,6 +62,7 @@ struct action *action_new(struct actions *all, const struct action_kind *k,
     *a = (struct action){.all = all,
                          .kind = k,
                          .message = message,
+                         .args = json_get(message, "args"),
                          .in_turn = k->in_turn,
                          .since_ms = clock_ms()};
     memcpy(a->session, session.p, session.n);

@@ -222,6 +222,12 @@ const struct action_cell *action_cell_find(const struct actions *all, uint64_t i
     return find(all, id);
 }
 
+bool action_cell_hides(const struct actions *all, uint64_t id)
+{
+    const struct action_cell *c = find(all, id);
+    return c && c->asks && c->password;
+}
+
 uint64_t action_cell_asking(const struct actions *all, struct str session)
 {
     struct list *it, *tmp;

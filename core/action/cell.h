@@ -48,6 +48,8 @@ void action_cell_over(struct action_cell *c);
 /* The same, but drops the rest of the output. Idempotent. */
 void action_cell_drop(struct action_cell *c);
 
+/* Does the cell of the action ask for a password? */
+bool action_cell_hides(const struct actions *all, uint64_t id);
 /* Returns the action of that session whose cell asks a question; 0: none. */
 uint64_t action_cell_asking(const struct actions *all, struct str session);
 

@@ -18,6 +18,7 @@
 #include "base/enc.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "os/pty.h"
 #include "os/sig.h"
 #include "shell/process.h"
 #include "shell/session.h"
@@ -138,6 +139,19 @@ static int bytes_of(const struct json *args, struct buf *out, struct err *e)
     return 0;
 }
 
+/* A cell's question says whether it is for a password, a program's by its terminal. */
+static bool input_unshown(const struct action *a)
+{
+    int64_t id = json_int(a->args, "id", 0);
+    if (names_process(a)) {
+        struct err e = ERR_INIT;
+        const struct process *p = process_named(a, &e);
+        return p && pty_hides(process_terminal(p));
+    }
+    const struct session *s = session_find(a->all->en, str_of(a->session));
+    return id > 0 ? action_cell_hides(a->all, (uint64_t)id) : s && session_hides(s);
+}
+
 static void start_input(struct action *a)
 {
     struct err e = ERR_INIT;
@@ -161,7 +175,9 @@ const struct action_kind action_input = {.name = "input",
                                          .takes = &takes_input,
                                          .check = check_input,
                                          .start = start_input,
-                                         .again = again_typed};
+                                         .again = again_typed,
+                                         .begun = action_typed,
+                                         .unshown = input_unshown};
 
 /* ---- key, eof ---- */
 

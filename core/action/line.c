@@ -117,7 +117,7 @@ void event_shorten(struct json *j, size_t most)
 
 /* ---- secrets ---- */
 
-static const char hidden[] = "<secret_hidden>";
+const struct str log_hidden = STR("<secret_hidden>");
 
 /* An action begins with its key. The key is random, so it is not masked. */
 #define KEY_HEAD "{\"key\":\""
@@ -249,7 +249,7 @@ unsigned actions_mask(const struct actions *all, struct buf *text)
         for (size_t i = 0; i < token.n && fits;) {
             size_t n = name || i == 0 ? 0 : secret_at(all, str_sub(token, i, token.n));
             size_t step = n ? n : token.p[i] == '\\' && i + 1 < token.n ? 2 : 1;
-            fits = n ? buf_addz(&out, hidden) == 0
+            fits = n ? buf_adds(&out, log_hidden) == 0
                      : buf_add(&out, token.p + i, step) == 0;
             count += n > 0;
             i += step;

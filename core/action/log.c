@@ -335,10 +335,24 @@ static size_t hide_env(struct json *j)
     return hidden;
 }
 
-size_t log_hide(const struct actions *all, struct json *j)
+/* Replaces what was typed where nothing is shown. */
+static size_t hide_typed(struct json *j)
+{
+    static const char *const names[] = {"text", "base64", "command"};
+    size_t hidden = 0;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size_t n = json_str(j, names[i], "").n;
+        hidden += n;
+        if (n > 0)
+            json_put_str(j, names[i], log_hidden);
+    }
+    return hidden;
+}
+
+size_t log_hide(const struct actions *all, struct json *j, bool unshown)
 {
     static const char *const names[] = {"command", "code", "argv"};
-    size_t hidden = hide_env(j);
+    size_t hidden = hide_env(j) + (unshown ? hide_typed(j) : 0);
     bool quiet = all->terse || json_bool(j, "silent", false);
     for (size_t i = 0; quiet && i < sizeof(names) / sizeof(names[0]); i++)
         hidden += hide_text(j, names[i]);
@@ -346,11 +360,11 @@ size_t log_hide(const struct actions *all, struct json *j)
 }
 
 /* Hides texts of commands that V0's observation repeats from its action. */
-static void hide_repeated(const struct actions *all, struct buf *answer)
+static void hide_repeated(const struct action *a, struct buf *answer)
 {
     struct err e = ERR_INIT;
     struct json *j = json_parse(buf_str(answer), &e);
-    if (log_hide(all, json_get(j, "extras")) > 0) {
+    if (log_hide(a->all, json_get(j, "extras"), a->unshown) > 0) {
         json_drop(j, json_get(j, "message"));
         buf_reset(answer);
         json_print(answer, j);
@@ -390,17 +404,18 @@ static void join_answer(struct buf *b, size_t at, size_t most_of_event)
 }
 
 /* Appends the body of a foreign kind. */
-static void put_body(struct buf *b, const struct actions *all, struct str body)
+static void put_body(struct buf *b, const struct action *a, struct str body)
 {
-    struct buf terse = BUF_INIT(ANSWER_MAX);
+    struct buf less = BUF_INIT(ANSWER_MAX);
     size_t at = b->n;
-    if (all->terse) {
-        buf_adds(&terse, body);
-        hide_repeated(all, &terse);
+    bool hides = a->all->terse || a->unshown;
+    if (hides) {
+        buf_adds(&less, body);
+        hide_repeated(a, &less);
     }
-    buf_adds(b, all->terse ? buf_str(&terse) : body);
-    buf_release(&terse);
-    join_answer(b, at, eventlog_most(all->log));
+    buf_adds(b, hides ? buf_str(&less) : body);
+    buf_release(&less);
+    join_answer(b, at, eventlog_most(a->all->log));
 }
 
 /* {"observation": its kind, "content": …, "extras": …} */
@@ -440,7 +455,7 @@ bool log_put_end(struct buf *b, const struct action *a, const struct action_resu
     else if (failed)
         put_detail(b, r->body, r->status);
     else if (r->body.n > 0)
-        put_body(b, a->all, r->body);
+        put_body(b, a, r->body);
     else
         put_result(b, a, r);
     return failed;

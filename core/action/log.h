@@ -13,6 +13,8 @@
 struct eventlog *actions_log(const struct actions *all);
 /* Returns whether the log is a folder. If not, ids start again with each server. */
 bool actions_on_disk(const struct actions *all);
+/* What stands for a secret: <secret_hidden>. */
+extern const struct str log_hidden;
 /* The id that the next event gets. */
 uint64_t actions_next_id(const struct actions *all);
 

@@ -45,7 +45,7 @@ static bool is_claim(const struct action *a, const struct json *v)
 static bool hides(const struct action *a, const struct json *v)
 {
     return json_is_object(v) && strcmp(json_name(v), "args") == 0 &&
-           (a->all->terse || json_bool(v, "silent", false) ||
+           (a->all->terse || a->unshown || json_bool(v, "silent", false) ||
             json_is_object(json_get(v, "env")));
 }
 
@@ -54,7 +54,7 @@ static size_t put_hidden(struct buf *b, const struct action *a, const struct jso
                          int *rc)
 {
     struct json *copy = json_copy(args);
-    size_t hidden = log_hide(a->all, copy);
+    size_t hidden = log_hide(a->all, copy, a->unshown);
     *rc = json_print(b, copy);
     json_free(copy);
     return hidden;
@@ -148,8 +148,9 @@ static void cut_long(struct buf *b)
 }
 
 /* Puts the line of an action, masked, into b. */
-static int put_order(struct buf *b, const struct action *a, bool must, struct err *e)
+static int put_order(struct buf *b, struct action *a, bool must, struct err *e)
 {
+    a->unshown = a->kind->unshown && a->kind->unshown(a);
     if (put_action(b, a) < 0)
         return err_set(e, ERR_LIMIT, "an action is at most %d bytes long",
                        LIMIT_EVENT_MAX);
@@ -446,6 +447,7 @@ void order_again(struct actions *all, uint64_t id, bool new_server)
                : a->source && !outside ? known_find(all, 'k', str_of(a->key))
                                        : NULL;
     action_enter(a, id);
+    a->unshown = k && k->unshown && json_has(m, "cut");
     bool whole = !json_has(m, "masked") && !json_has(m, "cut");
     if (outside && k)
         outside_resume(a, new_server, whole);

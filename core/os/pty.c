@@ -53,3 +53,10 @@ int pty_open(int fds[2], int rows, int cols, const struct termios *modes, uid_t 
     fds[1] = slave;
     return 0;
 }
+
+bool pty_hides(int master)
+{
+    struct termios t;
+    return master >= 0 && tcgetattr(master, &t) == 0 && (t.c_lflag & ICANON) &&
+           !(t.c_lflag & ECHO);
+}

@@ -3,6 +3,7 @@
 #ifndef OD_OS_PTY_H
 #define OD_OS_PTY_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <termios.h>
 
@@ -16,5 +17,8 @@ enum { PTY_SIDE_MAX = 10000 }; /* rows and columns of a terminal */
 int pty_open(int fds[2], int rows, int cols, const struct termios *modes, uid_t uid);
 /* Sets the size; the foreground job gets SIGWINCH. Returns 0; -1 with errno. */
 int pty_resize(int master, int rows, int cols);
+
+/* Does a program on this terminal, which echoes otherwise, read a line without echo? */
+bool pty_hides(int master);
 
 #endif

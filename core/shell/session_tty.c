@@ -96,12 +96,35 @@ bool session_echoes(const struct session *s)
            (t.c_lflag & ECHO);
 }
 
+/* Does the last line of output, which has no end, ask for a password? */
+static bool asks_password(const struct session *s)
+{
+    static const char *const words[] = {"asswor", "assphrase", "ASSWOR", "PIN:"};
+    char bytes[400];
+    uint64_t end = s->scan.at, at = end > sizeof(bytes) ? end - sizeof(bytes) : 0;
+    if (s->state != SESSION_RUNNING && s->state != SESSION_HUMAN)
+        return false;
+    at = at > s->cmd.from ? at : s->cmd.from;
+    size_t n = at < end ? spool_read(s->proc.spool[0], session_out(s), &at, bytes,
+                                     (size_t)(end - at))
+                        : 0;
+    const char *nl = memrchr(bytes, '\n', n);
+    struct str line = str_n(bytes, n);
+    line = nl ? str_sub(line, (size_t)(nl - bytes) + 1, n) : line;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (str_find(line, str_of(words[i])) >= 0)
+            return true;
+    }
+    return false;
+}
+
 bool session_hides(const struct session *s)
 {
     struct termios t;
     const tcflag_t ours = ECHOK | ISIG;
     return s->sh.pty && s->proc.in >= 0 && tcgetattr(s->proc.in, &t) == 0 &&
-           (t.c_lflag & ICANON) && !(t.c_lflag & ECHO) && (t.c_lflag & ours) != ours;
+           (t.c_lflag & ICANON) && !(t.c_lflag & ECHO) &&
+           ((t.c_lflag & ours) != ours || asks_password(s));
 }
 
 /* Types LINE_ATTACH or LINE_DETACH; the answer is mark A. */

@@ -2,6 +2,7 @@
 """events_rows.py [PATTERN]: the event stream of core/front/events/README.md, asked by a real
 WebSocket library and by plain HTTP."""
 import asyncio
+import base64
 import contextlib
 import json
 import os
@@ -270,6 +271,27 @@ def _(case):
     same([known["exit_code"], known["content"]], [4, "one\ntwo x\nthree\n"])
     same([wait(id=n)["extras"]["code"] for n in (known["cause"], 1 << 40)],
          ["NOTFOUND", "NOTFOUND"])
+
+
+@row("an answer to a question that shows none is not in the log, however short it is",
+     needs=("python3",))
+def _(case):
+    def asks(command, hidden):
+        first = act(case, "run", args={"command": command, "until": "input"})
+        same(first.get("waiting", first).get("hidden"), hidden, command)
+    asks("read -s y; echo got $y | tr a-z A-Z", True)
+    act(case, "input", args={"text": "qx7\n"})
+    same(act(case, "wait", args={})["content"], "got QX7\n".replace("got", "GOT"))
+    getpass = "python3 -c 'import getpass; print(len(getpass.getpass(\"Password: \")))'"
+    asks(getpass, True)
+    act(case, "input", args={"base64": base64.b64encode(b"qx7\n").decode()})
+    has(act(case, "wait", args={})["content"], "3")
+    asks("read -p 'Name: ' x; echo", None)
+    act(case, "input", args={"text": "shown7\n"})
+    act(case, "wait", args={})
+    text = log_text(case)
+    same([text.count("qx7"), text.count("shown7"), "cXg3" in text], [0, 1, False])
+    has(text, '"args":{"text":"<secret_hidden>"},"cut":4', '"base64":"<secret_hidden>"')
 
 
 @row("a wait is cancelled without harm, and goes on in the next worker")

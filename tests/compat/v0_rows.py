@@ -233,6 +233,15 @@ def _(c):
     ended(c.box.run("cat << EOF\nline 1\nline 2\nEOF"), 0, "line 1\nline 2")
 
 
+@row("bash: an answer to a question that shows none is not in the log", no_change=1)
+def _(c):
+    goes_on(c.box.run("read -s answer; echo; echo ${#answer}"), quiet(1), "")
+    ended(c.box.input("qx7"), 0)
+    shown = c.box.ask("GET", "/events?since=0", 30).text
+    lacks(shown, "qx7")
+    has(shown, '"command":"<secret_hidden>"')
+
+
 @row("bash: 5000 lines are whole")
 def _(c):
     seen = c.box.run('for i in $(seq 1 5000); do echo "Line $i"; done', timeout=30, hidden=True)

@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-static const char hidden[] = "<secret_hidden>";
 enum { LIST_MAX = 1 << 20 };
 
 /* ---- what the room shares ---- */
@@ -37,7 +36,7 @@ size_t terminal_take(struct terminal *t, struct picture *pic, struct str bytes, 
     bytes = str_sub(bytes, 0, used);
     while (actions_find_secret(t->en->actions, bytes, &at, &n)) {
         picture_feed(pic, str_sub(bytes, 0, at), out);
-        picture_feed(pic, STR(hidden), out);
+        picture_feed(pic, log_hidden, out);
         bytes = str_sub(bytes, at + n, bytes.n);
     }
     picture_feed(pic, bytes, out);

@@ -123,7 +123,7 @@ static size_t put_output(struct recording *x, struct str bytes, bool last)
         for (size_t i = 0; i < (any ? at : bytes.n); i++)
             add_byte(x, bytes.p[i]);
         if (any)
-            buf_addz(&x->plain, "<secret_hidden>");
+            buf_adds(&x->plain, log_hidden);
         bytes = str_sub(bytes, any ? at + n : bytes.n, bytes.n);
     }
     if (x->plain.n > 0)

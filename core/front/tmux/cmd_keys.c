@@ -3,6 +3,7 @@
  */
 #include "front/tmux/cmds.h"
 
+#include "action/log.h"
 #include "action/outside.h"
 #include "base/xalloc.h"
 #include "front/tmux/control.h"
@@ -31,7 +32,6 @@ struct typing {
 
 /* ---- in the log ---- */
 
-/* Is the program of the pane at a prompt that shows nothing of what is typed? */
 static void log_input(struct tm_item *it, struct tm_pane *p, struct str bytes)
 {
     struct tmux *t = it->c->t;
@@ -44,7 +44,7 @@ static void log_input(struct tm_item *it, struct tm_pane *p, struct str bytes)
     tm_call_id(it, id);
     snprintf(name, sizeof(name), "%%%u", p->id);
     if (pane_hides_input(p))
-        outside_put_sum(args, bytes);
+        json_put_str(args, "data", log_hidden);
     else
         outside_put_text(t->en->actions, args, "data", str_sub(bytes, 0, LOGGED));
     if (bytes.n > LOGGED)

@@ -9,6 +9,7 @@
 #include "front/tmux/model.h"
 #include "front/tmux/request.h"
 #include "front/tmux/state.h"
+#include "os/pty.h"
 #include "shell/process.h"
 
 #include <fcntl.h>
@@ -679,9 +680,6 @@ bool pane_started_by(const struct tm_pane *p, const char *call)
 
 bool pane_hides_input(const struct tm_pane *p)
 {
-    struct process *proc = pane_process(p);
-    struct termios m;
-    int fd = proc ? process_terminal(proc) : -1;
-    return fd >= 0 && tcgetattr(fd, &m) == 0 && (m.c_lflag & ICANON) &&
-           !(m.c_lflag & ECHO);
+    const struct process *proc = pane_process(p);
+    return proc && pty_hides(process_terminal(proc));
 }

@@ -331,6 +331,13 @@ static bool begun(const struct action *act)
            (session_call(s, str_of(prefix)) || session_input_call(s, str_of(prefix)));
 }
 
+static bool unshown(const struct action *act)
+{
+    const struct v0 *v = actions_foreign(act->all);
+    const struct session *s = session_find(v->en, str_of(act->session));
+    return json_bool(act->args, "is_input", false) && s && session_hides(s);
+}
+
 #define KIND(word, turn) \
     const struct action_kind action_##word = {.name = #word, \
                                               .foreign = true, \
@@ -342,7 +349,8 @@ static bool begun(const struct action *act)
                                               .start = start, \
                                               .yield = yield, \
                                               .cancel = cancel, \
-                                              .begun = begun};
+                                              .begun = begun, \
+                                              .unshown = unshown};
 
 KIND(run, true)
 KIND(run_ipython, false)

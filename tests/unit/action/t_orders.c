@@ -170,9 +170,21 @@ static void hides(const char *args, size_t n, const char *want)
 {
     struct json *j = json_parse(str_of(args), &e);
     struct buf b = BUF_INIT(4096);
-    CHECK_INT(log_hide(all, j), n);
+    CHECK_INT(log_hide(all, j, false), n);
     json_print(&b, j);
     CHECK_STR(buf_z(&b), want);
+    buf_release(&b);
+    json_free(j);
+}
+
+TEST(what_is_typed_unshown_is_not_in_the_log)
+{
+    begin_worker("{}");
+    struct json *j = json_parse(STR("{\"text\":\"a\",\"base64\":5,\"command\":\"\"}"), &e);
+    struct buf b = BUF_INIT(4096);
+    CHECK_INT(log_hide(all, j, true), 1);
+    json_print(&b, j);
+    CHECK_STR(buf_z(&b), "{\"base64\":5,\"command\":\"\",\"text\":\"<secret_hidden>\"}");
     buf_release(&b);
     json_free(j);
 }

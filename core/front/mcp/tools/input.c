@@ -192,10 +192,8 @@ static void hide(struct tool_call *c, struct str text)
 {
     struct ran *r = c->own;
     struct session *s = session_find(c->en, str_of(r->session));
-    const struct action_cell *cell = action_cell_find(c->actions, r->cell);
     struct err e = ERR_INIT;
-    if (cell ? cell->asks && cell->password
-             : s && (session_hides(s) || ran_asks_password(s)))
+    if (r->cell ? action_cell_hides(c->actions, r->cell) : s && session_hides(s))
         actions_secret(c->actions, text, &e);
 }
 

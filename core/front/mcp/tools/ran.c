@@ -182,24 +182,6 @@ static const char *new_directory(const struct ran *r, struct told *t)
     return first ? NULL : t->cwd;
 }
 
-static void put_last_line(struct buf *line, const struct session *s, uint64_t begin);
-
-bool ran_asks_password(struct session *s)
-{
-    static const char *const words[] = {"assword", "assphrase", "ASSWORD", "PIN:"};
-    struct buf line = BUF_INIT(400);
-    struct command_seen seen;
-    char id[LIMIT_ID + 1];
-    bool asks = false;
-    ran_newest(s, id);
-    if (session_command(s, id, &seen) && seen.began && !seen.ended)
-        put_last_line(&line, s, seen.from);
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        asks = asks || str_find(buf_str(&line), str_of(words[i])) >= 0;
-    buf_release(&line);
-    return asks;
-}
-
 static void fill_waiting(struct ran *r, struct run_line *l, struct buf *program,
                          struct buf *how)
 {
@@ -212,7 +194,7 @@ static void fill_waiting(struct ran *r, struct run_line *l, struct buf *program,
     l->program = buf_z(program);
     l->how = buf_z(how);
     l->pid = (int)json_int(w, "pid", 0);
-    l->hidden = json_bool(w, "hidden", false) || (s && ran_asks_password(s));
+    l->hidden = json_bool(w, "hidden", false) || (s && session_hides(s));
     l->quiet_ms = s ? session_quiet_ms(s) : 0;
     l->ms = json_int(json_get(r->event, "extras"), "duration_ms", 0);
     if (r->input)

@@ -63,8 +63,6 @@ void ran_other(struct engine *en, char name[8]);
  * action began it.
  */
 uint64_t ran_newest(struct session *s, char id[LIMIT_ID + 1]);
-/* Whether the last line of output asks for a password; not all programs turn echo off. */
-bool ran_asks_password(struct session *s);
 /* Appends the foreground program, as far as it is known. */
 void ran_program(const struct session *s, struct buf *out);
 /* Ends the call as an error with that text. */
