@@ -91,15 +91,20 @@ __od_g() {
     __od_z=$?
     # shellcheck source=/dev/null # set -- NUMBER COMMAND
     \. "$__od_d/c"
-    __od_m=$1 __od_C=$2
+    # With set -e, a list that fails on its left side does not end the shell, but its eval
+    # would: then the status is kept in q, and an assignment is the last command.
+    __od_m=$1 __od_C=$2 __od_q=
+    case $- in *e*) __od_C=$__od_C$__od_N;; esac
 }
+# The first newline may be taken by a backslash before it.
+__od_N=$(command printf '\n\n__od_q=$?')
 
 # What the typed lines evaluate: the command in three ways.
 __od_r='if \[ "${__od_f+x}" ]; then \unset __od_f; else __od_s=$__od_z; __od_c; fi; \[ "$__od_m" -gt "$__od_n" ] && { __od_n=$__od_m; command export "OD_OP=$OD_SESSION/$__od_n" 2>/dev/null || \:; \eval "$__od_p
 $__od_C"'
-__od_x=$__od_r'; { __od_e "$?";} 2>/dev/null;}'
-__od_w=$__od_r' <"$__od_d/i"; { __od_e "$?";} 2>/dev/null;}'
-__od_0=$__od_r' </dev/null; { __od_e "$?";} 2>/dev/null;}'
+__od_x=$__od_r'; { __od_e "${__od_q:-$?}";} 2>/dev/null;}'
+__od_w=$__od_r' <"$__od_d/i"; { __od_e "${__od_q:-$?}";} 2>/dev/null;}'
+__od_0=$__od_r' </dev/null; { __od_e "${__od_q:-$?}";} 2>/dev/null;}'
 # The FIFO is opened for reading too, so that no SIGPIPE ends this shell.
 __od_v='{ __od_f=; { \command printf "+\000"; \export -p; \command printf "\000";} 1<>"$__od_d/e"; __od_W;} 2>/dev/null'
 
