@@ -943,7 +943,7 @@ def _(s):
     _, events = cast(s, name)
     same([e[2] for e in events if e[1] == "m"], ["one line", "last"])
     order = [e[2] for e in events if e[1] in "mo"]
-    same(order.index("one line") < next(i for i, t in enumerate(order) if "second" in t), True)
+    holds(order.index("one line") < next(i for i, t in enumerate(order) if "second" in t), events)
     same(of(events[[e[2] for e in events].index("last"):], "o")[-4:], "last")
     same([e[0] for e in events], sorted(e[0] for e in events))
     subprocess.run([*tmux, "kill-server"], env=s.env, check=False, timeout=LIMIT)
