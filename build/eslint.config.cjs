@@ -57,7 +57,7 @@ module.exports = [
         languageOptions: {
             globals: globals([
                 'AbortController', 'console', 'CSS', 'devicePixelRatio', 'EventTarget', 'File', 'history',
-                'HTMLElement', 'TextDecoderStream', 'XMLHttpRequest', 'filesPanel', 'kept', 'onTabKey', 'personName', 'playerControls', 'timelineTime', 'TIMELINE_MAX', 'timelineSummary', 'filesSize', 'filesOf',
+                'HTMLElement', 'TextDecoderStream', 'XMLHttpRequest', 'filesPanel', 'kept', 'onTabKey', 'personName', 'playerControls', 'timelineTime', 'TIMELINE_MAX', 'timelineSummary', 'filesSize', 'filesOf', 'highlightLines',
                 'Image', 'localStorage', 'matchMedia', 'navigator', 'Node', 'queueMicrotask',
                 'removeEventListener', 'ResizeObserver', 'CSSStyleSheet', 'sessionStorage', 'setInterval', 'clearInterval', 'structuredClone',
                 'cancelAnimationFrame', 'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams',

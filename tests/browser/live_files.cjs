@@ -322,17 +322,31 @@ row('by keyboard: folders, a new file, its text, another name, and it is removed
   await context.close();
 });
 
-row('a text has numbers of lines', async ({ server }) => {
+row('a text has numbers of lines, and that of a program has colours', async ({ server }) => {
   const code = 'import os  # why\n\nx = "a#b"\n/* one\ntwo */\n';
-  const { context, page } = await show(server, 'lines', { 'code.py': code, 'notes.txt': 'for "all"\nof us' });
+  const { context, page } = await show(server, 'lines', {
+    'code.py': code, 'notes.txt': 'for "all"\nof us', 'run': '#!/bin/sh\nif [ "a\nb" ]; then echo 12; fi\n',
+    'm.rs': "fn f<'a>(x: &'a str) -> char { '\\n' } /* one\ntwo */\n" });
+  const kinds = () => page.locator('.lines > span > span').evaluateAll(
+    all => all.map(e => `${e.className.slice(3)}:${e.textContent}`));
   await item(page, 'code.py').click();
   await page.waitForSelector('.files-body .lines');
   same(await page.locator('.files-body pre').textContent(), code);
   same(await page.locator('.lines > span').count(), 6);
+  same(await kinds(), ['word:import', 'comment:# why', 'string:"a#b"']);
   await accessible(page);
+  await item(page, 'run').click();
+  await page.waitForSelector('h2:has-text("run")');
+  await page.waitForSelector('.hl-number');
+  same(await kinds(), ['comment:#!/bin/sh', 'word:if', 'string:"a\n', 'string:b"', 'word:then', 'number:12', 'word:fi']);
+  await item(page, 'm.rs').click();
+  await page.waitForSelector('h2:has-text("m.rs")');
+  await page.waitForSelector('.hl-comment:has-text("two */")');
+  same(await kinds(), ['word:fn', 'word:char', 'string:\'\\n\'', 'comment:/* one\n', 'comment:two */']);
   await item(page, 'notes.txt').click();
   await page.waitForSelector('h2:has-text("notes.txt")');
   await page.waitForFunction(() => document.querySelectorAll('.lines > span').length === 2);
+  same(await kinds(), []);
   await context.close();
 });
 

@@ -7,7 +7,7 @@
 // A person's changes are actions, like an agent's: saving a text is a replacement by the
 // editor, which can undo it, and which fails if the old lines have changed meanwhile.
 
-// Longer texts have no numbers of lines.
+// Longer texts have no numbers of lines, nor colours.
 const FILES_LINES = 131072;
 const FILES_TEXT = 1 << 20;
 const FILES_PICTURE = 32 << 20;
@@ -86,12 +86,6 @@ function filesDecode(array) {
     // eslint-disable-next-line no-control-regex
     return text === null || /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]/.test(text) ? null
         : text.replace(/\r\n?/g, '\n');
-}
-
-// Returns an element for each line, which CSS numbers.
-function filesLines(text) {
-    const lines = text.split('\n');
-    return lines.map((line, i) => el('span', null, i + 1 < lines.length ? line + '\n' : line));
 }
 
 function filesHex(array) {
@@ -481,7 +475,7 @@ function filesPanel(page) {
         } else {
             now.text = text;
             body.append(text.length > FILES_LINES ? el('pre', { tabindex: 0, 'aria-label': 'Text' }, text)
-                : el('pre', { tabindex: 0, 'aria-label': 'Text', class: 'lines' }, ...filesLines(text)));
+                : el('pre', { tabindex: 0, 'aria-label': 'Text', class: 'lines' }, ...highlightLines(text, now.node.name)));
         }
     }
 
