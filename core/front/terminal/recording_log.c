@@ -10,7 +10,11 @@
 
 #include <stdlib.h>
 
-enum { PART = 64 << 10, WAITING_MAX = 4096 };
+enum {
+    PART = 64 << 10,
+    WAITING_MAX = 4096,
+    LOOKS_MAX = 8 /* for the end of an action that has ended since the recording began */
+};
 
 typedef void line_fn(struct recorded_log *g, struct str line, const struct event_look *l,
                      int64_t us);
@@ -184,11 +188,13 @@ static void take(struct recorded_log *g, struct str line, const struct event_loo
 bool recorded_read(struct recorded_log *g)
 {
     struct list *it, *tmp;
+    bool ended = false;
     if (!each(g, take))
         return false;
     list_each (it, tmp, &g->waiting) {
         struct recorded *c = list_entry(it, struct recorded, node);
         const struct action *a = actions_find(g->all, c->id);
+        ended = ended || !a;
         if (!a || !a->running)
             continue;
         c->from = a->from;
@@ -196,6 +202,11 @@ bool recorded_read(struct recorded_log *g)
         list_del(&c->node);
         g->nwaiting--;
         list_add_tail(&g->ready, &c->node);
+    }
+    if (ended && g->looks < LOOKS_MAX) {
+        g->looks++;
+        g->end = actions_next_id(g->all);
+        return false;
     }
     return true;
 }

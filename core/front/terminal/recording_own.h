@@ -36,6 +36,7 @@ struct recorded_log {
     uint64_t last_to;
     struct event_cursor at;
     uint64_t end;               /* events from this one on are not read */
+    unsigned looks;             /* how often it was raised */
     struct list waiting, ready; /* owned: of struct recorded, oldest first */
     unsigned nwaiting;
     struct buf lines; /* owned */
