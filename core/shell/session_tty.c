@@ -149,11 +149,12 @@ static void on_switch_timer(struct timer *t)
         return;
     if (s->tty.overtaken)
         session_read_records(s);
-    if (s->tty.dropped) {
+    bool last = ++s->tty.switches > SWITCHES_MAX;
+    if (s->tty.dropped || (last && s->tty.overtaken)) {
         session_answer_switch(s, s->tty.overtaken);
         return;
     }
-    if (++s->tty.switches > SWITCHES_MAX) {
+    if (last) {
         session_switched(s);
         session_tell_keys(s);
         session_next(s);
