@@ -395,7 +395,8 @@ void session_switched(struct session *s);
  * Is a mark A, which ends at `at`, the answer to an earlier line than the last? The
  * interrupt before the last one ends what that line does: it is not acknowledged, as the
  * shell would take that for the last line's. Another mark A comes, or a record that says
- * that the shell dropped the last line.
+ * that the shell dropped the last line; if the interrupt took the line, too, neither does,
+ * and it is typed again.
  */
 bool session_switch_overtaken(struct session *s, int asked, uint64_t at);
 /* A record says that the shell dropped a line of ours. */

@@ -151,7 +151,7 @@ void session_read_records(struct session *s)
 void session_empty_records(struct session *s)
 {
     bool full = s->en->disk_left != UINT64_MAX;
-    if (s->report.at <= (full ? RECORDS_FULL : RECORDS_MAX))
+    if (s->report.at <= (full ? RECORDS_FULL : RECORDS_MAX) || s->tty.overtaken)
         return;
     session_save(s);
     if (ftruncate(s->report.fd, 0) == 0) {

@@ -160,11 +160,10 @@ static void on_switch_timer(struct timer *t)
         session_next(s);
         return;
     }
-    if (!s->tty.overtaken) {
-        s->tty.asked++;
-        hold_write(&s->proc, STR("\003"), STR(""), STR(""));
-        say_switch(s);
-    }
+    s->tty.overtaken = 0;
+    s->tty.asked++;
+    hold_write(&s->proc, STR("\003"), STR(""), STR(""));
+    say_switch(s);
     session_switch_again(s);
 }
 
@@ -199,6 +198,9 @@ bool session_switch_overtaken(struct session *s, int asked, uint64_t at)
     if (asked >= 0 && (unsigned)asked >= s->tty.asked)
         return false;
     s->tty.overtaken = at;
+    if (s->state == SESSION_HUMAN) /* it was our own line that was read */
+        session_to(s, SESSION_IDLE);
+    session_switch_again(s);
     return true;
 }
 

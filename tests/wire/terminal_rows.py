@@ -283,15 +283,20 @@ def _(s):
         s.run(name, f"set -T; trap 'sleep {pause}' DEBUG")  # each command of our own, too
         ann = s.view(name, name="ann", drive=True)
         drives(ann, "ann")
-        time.sleep(0.03)  # the shell has the first request
-        os.kill(s.process.pid, signal.SIGSTOP)
-        time.sleep(0.5)  # its answer comes, and the worker asks again
-        os.kill(s.process.pid, signal.SIGCONT)
-        ann.type("trap - DEBUG; echo $((6*7))\r")
+
+        def again():
+            time.sleep(0.03)  # the shell has the first request
+            os.kill(s.process.pid, signal.SIGSTOP)
+            time.sleep(0.5)  # its answer comes, and the worker asks again
+            os.kill(s.process.pid, signal.SIGCONT)
+        again()
+        ann.type(f"trap - DEBUG; echo $((6*7)); trap 'sleep {pause}' DEBUG\r")
         ann.shows("42\r\n")
         wait_for(lambda name=name: s.sessions()[name]["state"] == "idle", "it is idle")
         ann.send({"drive": False})
         ann.says(lambda m: m.get("driver", 1) is None, "nobody drives")
+        again()
+        same(s.run(name, "trap - DEBUG; echo $((7*7))")["content"], "49\n")
         ann.close()
 
 
