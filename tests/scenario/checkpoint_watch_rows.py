@@ -250,7 +250,8 @@ def state():
     """What the tree is: without od."""
     out, names = {}, {}
     for at, folders, files in os.walk(TREE):
-        for path in [at] + [os.path.join(at, x) for x in folders + files]:
+        folders.sort()  # the first name of a file is the same one, in whatever order they are
+        for path in [at] + [os.path.join(at, x) for x in folders + sorted(files)]:
             st = os.lstat(path)
             what = os.readlink(path) if os.path.islink(path) else ""
             if os.path.isfile(path) and not what:
