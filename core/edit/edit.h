@@ -145,7 +145,7 @@ struct edit {
     /* LINES: the lines from..to, from 1; to below from: none, the text comes before */
     int64_t from, to;
     bool parents; /* WRITE: missing folders are made */
-    /* CREATE, WRITE: of the new file */
+    /* Of a new file: of CREATE, WRITE, and what is written where the file is gone */
     mode_t mode;
     bool chown;
     uid_t uid;

@@ -364,7 +364,13 @@ void editor_told(struct editor_answer *a, struct str text, const struct err *why
 
 static struct edit edit_of(const struct editor_call *c, enum edit_kind kind)
 {
-    return (struct edit){.kind = kind, .path = c->path, .token = c->ed->token};
+    return (struct edit){.kind = kind,
+                         .path = c->path,
+                         .token = c->ed->token,
+                         .mode = 0644,
+                         .chown = c->ed->chown,
+                         .uid = c->ed->uid,
+                         .gid = c->ed->gid};
 }
 
 /* Shows what was added to the file, with the lines around it. */
@@ -456,10 +462,6 @@ static void create(struct editor_call *c)
 {
     struct edit q = edit_of(c, EDIT_CREATE);
     q.text = c->file_text;
-    q.mode = 0644;
-    q.chown = c->ed->chown;
-    q.uid = c->ed->uid;
-    q.gid = c->ed->gid;
     if (c->file_text.p)
         apply(c, &q);
     else

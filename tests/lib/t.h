@@ -20,6 +20,8 @@
  *     t_stderr(fn, out, n) what fn(), in a process of its own, wrote to fd 2
  *     t_refuse(call, errnum)  from here on that system call (SYS_…) fails so; false: not
  *                          possible here
+ *     t_own_mounts()       mounts of this case's own, which it may change, also as an ordinary
+ *                          user; false where that is not allowed
  *     t_small_disk(kib)    the path of a file system of that size, which only this case
  *                          has; skips the case where mounting is not allowed
  */
@@ -27,6 +29,7 @@
 #define OD_TESTS_T_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
 #include <signal.h>
@@ -228,6 +231,32 @@ static T_UNUSED const char *t_dir(void)
     return t_dir_path;
 }
 
+static T_UNUSED void t_write_map(const char *file, const char *text)
+{
+    int fd = open(file, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+        T_FAIL("write %s: %s", file, strerror(errno));
+    close(fd);
+}
+
+/* A user in a namespace is somebody only with a map: without, nothing is made on a tmpfs. */
+static T_UNUSED bool t_own_mounts(void)
+{
+    char uids[64], gids[64];
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    if (unshare(CLONE_NEWNS | (uid == 0 ? 0 : CLONE_NEWUSER)) < 0)
+        return false;
+    if (uid != 0) {
+        snprintf(uids, sizeof(uids), "%u %u 1", (unsigned)uid, (unsigned)uid);
+        snprintf(gids, sizeof(gids), "%u %u 1", (unsigned)gid, (unsigned)gid);
+        t_write_map("/proc/self/uid_map", uids);
+        t_write_map("/proc/self/setgroups", "deny");
+        t_write_map("/proc/self/gid_map", gids);
+    }
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
 static T_UNUSED const char *t_small_disk(unsigned kib)
 {
     static char path[sizeof(t_dir_path) + 8];
@@ -236,8 +265,7 @@ static T_UNUSED const char *t_small_disk(unsigned kib)
     snprintf(size, sizeof(size), "size=%uk", kib);
     if (mkdir(path, 0700) < 0)
         T_FAIL("mkdir %s: %s", path, strerror(errno));
-    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-        mount("tmpfs", path, "tmpfs", 0, size) < 0)
+    if (!t_own_mounts() || mount("tmpfs", path, "tmpfs", 0, size) < 0)
         T_SKIP("not allowed to mount a file system");
     return path;
 }

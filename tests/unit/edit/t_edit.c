@@ -853,7 +853,10 @@ static int put_whole(const char *text)
     return apply((struct edit){.kind = EDIT_WRITE, .text = str_of(text), .mode = 0640});
 }
 
-static int take_back(void) { return apply((struct edit){.kind = EDIT_BACK}); }
+static int take_back(void)
+{
+    return apply((struct edit){.kind = EDIT_BACK, .mode = 0640});
+}
 
 TEST(what_is_written_is_taken_back)
 {
@@ -884,6 +887,9 @@ TEST(what_is_written_is_taken_back)
     CHECK_INT(unlink(path), 0);
     CHECK_INT(take_back(), 0);
     CHECK_FILE("a");
+    struct stat st;
+    CHECK_INT(stat(path, &st), 0);
+    CHECK_INT(st.st_mode & 07777, 0640);
     /* The editor's undo has no word for a file that was not there. */
     CHECK_INT(unlink(path), 0);
     CHECK_INT(put_whole("new"), 0);

@@ -1265,10 +1265,7 @@ TEST(a_limit_on_the_length_of_files_begins_a_new_one)
 /* A file system of that many bytes at the case's folder, of its own. */
 static void mount_small(const char *size)
 {
-    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-        T_SKIP("no file system can be mounted here");
-    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-        mount("none", t_dir(), "tmpfs", 0, size) < 0)
+    if (!t_own_mounts() || mount("none", t_dir(), "tmpfs", 0, size) < 0)
         T_SKIP("no file system can be mounted here");
 }
 

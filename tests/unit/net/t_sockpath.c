@@ -37,31 +37,6 @@ static const char *in_dir(const char *name)
     return p;
 }
 
-static void write_map(const char *file, const char *text)
-{
-    int fd = open(file, O_WRONLY | O_CLOEXEC);
-    CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-    close(fd);
-}
-
-/* This user in a namespace of its own; false where that is not allowed. */
-static bool enter_namespace(void)
-{
-    char uids[64], gids[64];
-    uid_t uid = geteuid();
-    gid_t gid = getegid();
-    if (unshare(CLONE_NEWNS | (uid == 0 ? 0 : CLONE_NEWUSER)) < 0)
-        return false;
-    if (uid != 0) {
-        snprintf(uids, sizeof(uids), "%u %u 1", (unsigned)uid, (unsigned)uid);
-        snprintf(gids, sizeof(gids), "%u %u 1", (unsigned)gid, (unsigned)gid);
-        write_map("/proc/self/uid_map", uids);
-        write_map("/proc/self/setgroups", "deny");
-        write_map("/proc/self/gid_map", gids);
-    }
-    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
-}
-
 /*
  * Empty folders take the places that no variable names, where a server of this user may
  * run; t_dir() stays where it is.
@@ -71,7 +46,7 @@ static bool hide_places(void)
     static const char *const tops[] = {"/tmp", "/var/tmp", "/var/lib", "/run", "/dev/shm"};
     char from[64], to[SOCKPATH_MAX];
     snprintf(to, sizeof(to), "%s", t_dir());
-    if (!enter_namespace())
+    if (!t_own_mounts())
         return false;
     int own = open(to, O_PATH | O_DIRECTORY | O_CLOEXEC);
     CHECK(own >= 0);
