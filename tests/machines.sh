@@ -56,6 +56,8 @@ be_de() {
     export LC_ALL=de_DE.UTF-8
 }
 be_user() {
+    # The tree is root's: what upgrade.test would build is there before.
+    make -s "out/$(uname -m)-release/lib/fake_worker" || return 1
     cp -a /etc "$MACHINE_DIR/etc" && mount --bind "$MACHINE_DIR/etc" /etc || return 1
     echo "od-tester:x:54321:54321::$MACHINE_DIR/home:/bin/bash" >>/etc/passwd
     echo "od-tester:x:54321:" >>/etc/group
@@ -65,6 +67,12 @@ be_user() {
     chown 54321:54321 "$MACHINE_DIR/home"
     export HOME=$MACHINE_DIR/home USER=od-tester LOGNAME=od-tester
     as=(setpriv --reuid 54321 --regid 54321 --clear-groups)
+    # A user's PATH has no folders that only root may search: execvp(3) reports those.
+    local folder searched=''
+    while read -r folder; do
+        ! "${as[@]}" test -x "$folder" || searched+=:$folder
+    done < <(tr : '\n' <<<"$PATH")
+    PATH=${searched#:}
 }
 be_noipv6() {
     [ "$MACHINE_NET" = own ] || return 1

@@ -23,6 +23,8 @@
 #   there FILE, gone PID    is it? (a zombie is gone)
 #   worker                  the pid of the worker: a helper of the previous one, which is
 #                           killed with it, may still be a child of the keeper
+#   worker_file             the program that it is; of an ordinary user's, who may not look
+#                           into it, what the keeper said of it
 #   serving                 does somebody answer?
 #   log_is_clean            no sanitizer, no abort: in its log, in what processes said
 #
@@ -145,6 +147,15 @@ settled() {
 }
 
 worker() { pgrep -n -P "$KEEPER" -f '^od-worker$'; }
+worker_file() {
+    if [ "$(id -u)" = 0 ]; then
+        readlink "/proc/$(worker)/exe"
+    else
+        awk '/ the worker is \/.* now$/ { before = now; now = $(NF - 1) }
+            / the worker is as before it$/ { now = before }
+            END { print now }' "$T/log"
+    fi
+}
 
 log_is_clean() {
     find "$T" -path '*/spool/process-*.err' >"$T/spools" 2>/dev/null
