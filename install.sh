@@ -21,6 +21,7 @@
 #     --dockerfile: prints what would be built.
 # DESTDIR is put before every path, for packages.
 set -eu
+umask 022 # the folders that it makes are for everybody
 
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "$(id -u)" = 0 ]; then prefix=/usr/local; else prefix=${HOME:?}/.local; fi

@@ -187,6 +187,7 @@ static int install_main(int argc, char **argv)
         called_say("which folder? see %s\n", called_help("install").z);
         return 2;
     }
+    umask(022); /* it is for other users, whatever the caller's is */
     int rc = install(dir, links, program, force, execd);
     if (fflush(stdout) != 0) {
         called_say("cannot write: %s\n", strerror(errno));

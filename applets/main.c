@@ -574,6 +574,7 @@ static int install_openhands(const char *root)
         fprintf(stderr, "od: %s: the name is too long\n", root);
         return 1;
     }
+    umask(022); /* an image is for any user */
     if (make_dirs(bin) || make_dirs(code))
         return 1;
     /* Relative: valid both inside that image and from here. */

@@ -51,7 +51,8 @@ done
     done
 } >"$dist/$name/od.spdx"
 
-tar -C "$dist" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - "$name" |
+tar -C "$dist" --sort=name --mtime=@0 --mode=u+rw,go=rX --owner=0 --group=0 \
+    --numeric-owner -cf - "$name" |
     gzip -9n >"$dist/$name.tar.gz"
 cp "$build/od" "$dist/$name.bin"
 rm -rf "${dist:?}/$name"
