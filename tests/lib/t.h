@@ -9,8 +9,8 @@
  * choose cases by name. Each case runs in a process and a process group of its
  * own, so that a crash is one failure and what it left behind is killed; after
  * T_LIMIT_S seconds it is. All limits are multiplied by OD_TEST_SLOW, which tests/run.sh
- * measures (2 without it). The first failed check ends the case. A case that
- * passes leaves through exit(), so that a leak checker has its say.
+ * measures (2 without it). The umask is 022, as in a server. The first failed check ends
+ * the case. A case that passes leaves through exit(), so that a leak checker has its say.
  *
  *     T_SKIP("why")        not on this machine: the case counts as skipped
  *     T_WAIT(cond)         polls until cond, for 30 s times OD_TEST_SLOW; else fails
@@ -406,6 +406,7 @@ static T_UNUSED bool t_refuse(int call, int errnum)
 static int t_main(int argc, char **argv)
 {
     int count = 0, failed = 0;
+    umask(022);
     for (const struct t_case *c = t_first; c; c = c->next) {
         if (t_chosen(c, argc, argv)) {
             count++;

@@ -14,6 +14,7 @@
 #   HOME, TMPDIR, OD_SOCKET, OD_STATE_DIR, XDG_RUNTIME_DIR lie in $T, so a
 #   server that a test starts is its own; it is stopped at the end, however
 #   the test ends.
+#   umask      022, whatever the caller's is
 #
 #   ok NAME COMMAND...      it succeeds        fails NAME COMMAND...  it does not
 #   is NAME GOT WANTED      equal              like NAME GOT PATTERN  as in case
@@ -35,6 +36,7 @@ if [ ! -x "$OD" ]; then
     exit 1
 fi
 
+umask 022
 T=$(mktemp -d "${TMPDIR:-/tmp}/od-test.XXXXXX") || exit 1
 T=$(cd "$T" && pwd -P)
 mkdir "$T/home" "$T/tmp" "$T/run"
