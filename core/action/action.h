@@ -119,8 +119,8 @@ struct action_kind {
      */
     bool (*begun)(const struct action *a);
     /*
-     * Returns whether its text answers a question that shows no answer, such as that for a
-     * password: the log does not have it. NULL: false.
+     * Returns whether its text answers a question that shows no answer, such as one for
+     * a password: the log does not have it. NULL: false.
      */
     bool (*unshown)(const struct action *a);
 };

@@ -174,8 +174,8 @@ bool log_is_source(struct str name);
 /*
  * Removes from args or extras what the log must not have: the values of env, and the
  * texts of commands and cells that are `silent`, or of all with --log-commands none.
- * Length and sum replace a text. If it is unshown, <secret_hidden> replaces its text: a sum
- * of a password would help to guess it. Returns the number of bytes removed.
+ * Length and sum replace a text. If it is unshown, <secret_hidden> replaces its text: a
+ * sum of a password would help to guess it. Returns the number of bytes removed.
  */
 size_t log_hide(const struct actions *all, struct json *j, bool unshown);
 /* Puts the observation of a, not masked, into b. Returns whether the action failed. */

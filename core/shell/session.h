@@ -172,8 +172,8 @@ bool session_queued(struct session *s, const char *id);
 bool session_echoes(const struct session *s);
 /*
  * Does the running program hide what is typed? The echo is off for all programs, so this
- * finds those that switch off more, such as bash's read -s and getpass(3), and those whose
- * last line of output asks for a password.
+ * finds those that switch off more, such as bash's read -s and getpass(3), and those
+ * whose last line of output asks for a password.
  */
 bool session_hides(const struct session *s);
 /* Whether bash's option extglob was on at the end of the last command. */

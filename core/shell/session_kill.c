@@ -159,7 +159,7 @@ static void on_tree(void *arg, const struct minder_answer *a, int errnum)
     session_next(s);
 }
 
-/* Not a shell that has reported the end of the command, even if its mark is on the way. */
+/* Not a shell that has reported the end of the command, if its mark is on the way. */
 static void interrupt_group(struct killing *k, pid_t group)
 {
     struct session *s = k->s;

@@ -191,7 +191,7 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
         !a->look.shell_foreground) /* the shell did not write it, or it goes on */
         session_show_unproved(s);
     if (session_out(s)->offset != s->look.quiet_at || s->scan.at < s->look.quiet_at) {
-        /* What the timer was for meanwhile is not forgotten: it may be the next command. */
+        /* What the timer was for meanwhile, perhaps the next command, is looked at. */
         if (s->end.proof || !timer_active(&s->look.timer))
             session_look_later(s, LOOK_NEXT_MS);
         return;

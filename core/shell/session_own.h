@@ -395,13 +395,13 @@ void session_switched(struct session *s);
  * Is a mark A, which ends at `at`, the answer to an earlier line than the last? The
  * interrupt before the last one ends what that line does: it is not acknowledged, as the
  * shell would take that for the last line's. Another mark A comes, or a record that says
- * that the shell dropped the last line; if the interrupt took the line, too, neither does,
+ * that the shell dropped the last line; if the interrupt took that, too, neither comes,
  * and it is typed again.
  */
 bool session_switch_overtaken(struct session *s, int asked, uint64_t at);
 /* A record says that the shell dropped a line of ours. */
 void session_switch_dropped(struct session *s);
-/* The prompt came or went, by a mark A that ends there: sets the terminal, and answers. */
+/* The prompt came or went, by a mark A that ends there: sets the terminal, answers. */
 void session_answer_switch(struct session *s, uint64_t end_of_mark);
 /* People's keys reach the shell again (NOTE_KEYS). */
 void session_tell_keys(struct session *s);
