@@ -10,7 +10,7 @@
 #   bashrc   a HOME whose .bashrc takes a second
 #   tmpdir   TMPDIR is another file system, with a long path
 #   umask    077                            c, de   LC_ALL=C, LC_ALL=de_DE.UTF-8
-#   user     a user who may use sudo        noipv6  no IPv6, and no network but lo
+#   user     a user who may use sudo        noipv6  no IPv6, and no network beside
 #   shm      a /dev/shm of 64 KiB           busy    next to four busy loops
 #   quota    a quarter of the processors (a cgroup of version 2)
 #
@@ -76,7 +76,10 @@ be_user() {
 }
 be_noipv6() {
     [ "$MACHINE_NET" = own ] || return 1
-    ip link set lo up && echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6
+    ip link set lo up && echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 || return 1
+    # An address that is not the machine's own loopback.
+    ip link add od0 type veth peer name od1 && ip addr add 10.65.66.67/24 dev od0 &&
+        ip link set od0 up && ip link set od1 up
 }
 be_shm() { mount -t tmpfs -o size=64k,mode=1777 tmpfs /dev/shm; }
 be_busy() {

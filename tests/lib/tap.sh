@@ -24,6 +24,7 @@
 #   wait_for SECONDS COMMAND...  polls until it succeeds, for that long at least; for
 #                           use in a check
 #   at_end COMMAND...       run at the end, last one first
+#   ipv6                    does this machine have IPv6, at least ::1?
 #   note TEXT               a line for readers of the log
 #
 # After a check that fails come the lines that servers wrote since the previous failure:
@@ -55,6 +56,8 @@ export ROOT OD T LC_ALL=C HOME="$T/home" TMPDIR="$T/tmp" XDG_RUNTIME_DIR="$T/run
 export OD_SOCKET="$T/sock" OD_STATE_DIR="$T/state"
 
 tap_count=0 tap_failed=0 tap_done='' tap_ends='' tap_doing=''
+
+ipv6() { grep -qs ' lo$' /proc/net/if_inet6; }
 
 note() { printf '%s\n' "$*" | sed 's/^/# /'; }
 
