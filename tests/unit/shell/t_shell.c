@@ -9,6 +9,7 @@
 #include "t.h"
 
 #include <fcntl.h>
+#include <limits.h>
 
 #define NONCE "0123abcd"
 #define HEAD  "\033]7723;" NONCE ";"
@@ -37,7 +38,9 @@ static const struct {
     {HEAD "P;9007199254740993;0\a", {.kind = 'P', .seq = 9007199254740993}},
     {HEAD "I;3;12;255\a", {.kind = 'I', .gen = 3, .seq = 12, .status = 255}},
     {HEAD "H;7\a", {.kind = 'H', .seq = 7}},
-    {HEAD "A;0\a", {.kind = 'A', .seq = 0}},
+    {HEAD "A;0;0\a", {.kind = 'A', .seq = 0}},
+    {HEAD "A;7;3\a", {.kind = 'A', .seq = 7, .status = 3}},
+    {HEAD "A;7\a", {.kind = 'A', .seq = 7, .status = INT_MAX}}, /* of an older shell */
 };
 
 enum { MARKS = sizeof(marks) / sizeof(marks[0]) };
