@@ -296,7 +296,7 @@ int host_zmtp_dial(const struct kernel_host *h, int i)
         return -1;
     int r = ipc ? -1 : connect(fd, (struct sockaddr *)&t, sizeof(t));
     for (int k = 0; ipc && r < 0 && k < 2 && (k == 0 || errno == ENOENT); k++) {
-        snprintf(u.sun_path, sizeof(u.sun_path), "%.90s/s%c%d", h->dir, marks[k],
+        snprintf(u.sun_path, sizeof(u.sun_path), "%.100s/s%c%d", h->dir, marks[k],
                  ipc_number[i]);
         r = connect(fd, (struct sockaddr *)&u, sizeof(u));
     }
