@@ -10,7 +10,7 @@
 #   bashrc   a HOME whose .bashrc takes a second
 #   tmpdir   TMPDIR is another file system, with a long path
 #   umask    077                            c, de   LC_ALL=C, LC_ALL=de_DE.UTF-8
-#   user     a user who may use sudo        noipv6  no IPv6, and no network beside
+#   user     a user who may use sudo        noipv6  a network of its own, without IPv6
 #   shm      a /dev/shm of 64 KiB           busy    next to four busy loops
 #   quota    a quarter of the processors (a cgroup of version 2)
 #

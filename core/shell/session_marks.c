@@ -222,7 +222,7 @@ static void on_mark(struct session *s, const struct mark *m, uint64_t at)
             on_install_mark(s, m, at);
         break;
     case 'A':
-        if (!session_switch_overtaken(s, m->status, at + m->len))
+        if (!session_switch_overtaken(s, (unsigned)m->status, at + m->len))
             session_answer_switch(s, at + m->len);
         break;
     case 'H':

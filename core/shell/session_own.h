@@ -266,8 +266,7 @@ struct session_tty {
         PROMPT_ON,
         PROMPT_GOING   /* the same with LINE_DETACH */
     } prompt;
-    unsigned switches;  /* how often it was waited for mark A */
-    unsigned asked;     /* how often the line was typed again */
+    unsigned switches;  /* how often the line was typed again: its number */
     uint64_t overtaken; /* the end of a mark A that answers an earlier line; 0: none */
     bool dropped;       /* the shell has dropped the line: no other mark A comes */
     uint64_t switch_at; /* offset of the output when it was typed */
@@ -398,8 +397,8 @@ void session_switched(struct session *s);
  * that the shell dropped the last line; if the interrupt took that, too, neither comes,
  * and it is typed again.
  */
-bool session_switch_overtaken(struct session *s, int asked, uint64_t at);
-/* A record says that the shell dropped a line of ours. */
+bool session_switch_overtaken(struct session *s, unsigned asked, uint64_t at);
+/* The shell has read a line that the worker typed, and not run it: its records say so. */
 void session_switch_dropped(struct session *s);
 /* The prompt came or went, by a mark A that ends there: sets the terminal, answers. */
 void session_answer_switch(struct session *s, uint64_t end_of_mark);

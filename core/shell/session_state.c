@@ -151,7 +151,7 @@ void session_add_line(struct session *s, struct buf *out, enum shell_line what)
         shell_line(out, &s->sh, LINE_NEXT, s->cmd.seq);
     session_released(s);
     bool switches = what == LINE_ATTACH || what == LINE_DETACH;
-    shell_line(out, &s->sh, what, switches ? s->tty.asked : s->cmd.seq);
+    shell_line(out, &s->sh, what, switches ? s->tty.switches : s->cmd.seq);
 }
 
 static void say(struct session *s, enum shell_line what, write_fn *write)

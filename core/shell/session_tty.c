@@ -161,7 +161,6 @@ static void on_switch_timer(struct timer *t)
         return;
     }
     s->tty.overtaken = 0;
-    s->tty.asked++;
     hold_write(&s->proc, STR("\003"), STR(""), STR(""));
     say_switch(s);
     session_switch_again(s);
@@ -188,14 +187,14 @@ void session_switched(struct session *s)
 {
     timer_stop(&s->tty.timer);
     s->tty.prompt = session_prompts(s) ? PROMPT_ON : PROMPT_OFF;
-    s->tty.switches = s->tty.asked = 0;
+    s->tty.switches = 0;
     s->tty.overtaken = 0;
     s->tty.dropped = false;
 }
 
-bool session_switch_overtaken(struct session *s, int asked, uint64_t at)
+bool session_switch_overtaken(struct session *s, unsigned asked, uint64_t at)
 {
-    if (asked >= 0 && (unsigned)asked >= s->tty.asked)
+    if (asked >= s->tty.switches)
         return false;
     s->tty.overtaken = at;
     if (s->state == SESSION_HUMAN) /* it was our own line that was read */

@@ -194,7 +194,7 @@ static void fill_waiting(struct ran *r, struct run_line *l, struct buf *program,
     l->program = buf_z(program);
     l->how = buf_z(how);
     l->pid = (int)json_int(w, "pid", 0);
-    l->hidden = json_bool(w, "hidden", false) || (s && session_hides(s));
+    l->hidden = json_bool(w, "hidden", false);
     l->quiet_ms = s ? session_quiet_ms(s) : 0;
     l->ms = json_int(json_get(r->event, "extras"), "duration_ms", 0);
     if (r->input)
