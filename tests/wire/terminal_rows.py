@@ -794,6 +794,27 @@ def _(s):
     same([e[1:] for e in cast(s, "long")[1]], sum(wanted, []))
 
 
+@row("a recording that a slow reader takes: a command that ends meanwhile has its marker")
+def _(s):
+    gate = f"{T}/cast-gate3"
+    command = f"echo be''fore; until [ -e {gate} ]; do sleep 0.02; done"
+    s.run("late", "yes 0123456789abcde | head -c 16000000")
+    s.run("beside", ": " + "x" * 70000)  # the next action is read later
+    running = s.act("late", "run", wait=False, command=command, until="end")["id"]
+    wait_for(lambda: cast(s, "late")[1][-1][2] == "before\r\n", "its output")
+    with socket.create_connection(("127.0.0.1", s.port), LIMIT) as slow:
+        slow.sendall(b"GET /sessions/late/cast HTTP/1.0\r\nX-Session-API-Key: " + KEY.encode()
+                     + b"\r\n\r\n")
+        parts = [slow.recv(1000)]
+        with open(gate, "w", encoding="ascii"):
+            pass
+        wait_for(lambda: f'"cause":{running},' in s.events(running), "the end of the command")
+        while part := slow.recv(1 << 20):
+            parts.append(part)
+    events = b"".join(parts).decode().split("\r\n\r\n", 1)[1].splitlines()
+    same([json.loads(x)[1:] for x in events[-2:]], [["m", command], ["o", "before\r\n"]])
+
+
 @row("a recording that cannot be: no such session, action or version; a bad number")
 def _(s):
     s.run("rec2", "echo x")

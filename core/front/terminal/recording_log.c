@@ -52,7 +52,8 @@ struct recorded *recorded_first(struct recorded_log *g)
     return list_empty(&g->ready) ? NULL : list_first(&g->ready, struct recorded, node);
 }
 
-/* Calls fn for the session's events of the next part. Returns true at the end. */
+/* Calls fn for the session's events of the next part. Returns true at the end, which a
+ * part may go beyond: what it has is not read again. */
 static bool each(struct recorded_log *g, line_fn *fn)
 {
     buf_reset(&g->lines);
@@ -64,7 +65,7 @@ static bool each(struct recorded_log *g, line_fn *fn)
         struct event_line head;
         struct event_look l;
         event_look(line, &l);
-        if (l.kind != LOOK_OTHER && l.id < g->end && event_head(line, &head) &&
+        if (l.kind != LOOK_OTHER && event_head(line, &head) &&
             str_eq(l.session, str_of(g->session)))
             fn(g, line, &l, event_stamp_us(head.stamp.p));
     }

@@ -35,7 +35,7 @@ struct recorded_log {
     bool process;       /* not a session: what is typed counts, it has no commands */
     uint64_t last_to;
     struct event_cursor at;
-    uint64_t end;               /* events from this one on are not read */
+    uint64_t end;               /* reading stops at this event, or soon after it */
     unsigned looks;             /* how often it was raised */
     struct list waiting, ready; /* owned: of struct recorded, oldest first */
     unsigned nwaiting;
