@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// page.cjs ours | peer ADDRESS PID | long MINUTES: figures of the live page in a Chromium, a
+// page.cjs ours | events | peer ADDRESS PID | long MINUTES: figures of the live page in a Chromium, a
 // line each: KEY VALUE, in ms, KiB, bytes or MB/s. A peer is a page with a terminal in
 // .xterm-rows at ADDRESS, served by the process PID.
 const { at, finish, glyphs, holds, launch, memory, open, screenOf, serve, until } =
@@ -8,7 +8,7 @@ const { at, finish, glyphs, holds, launch, memory, open, screenOf, serve, until 
 const fs = require('fs');
 const http = require('http');
 
-const KEYS = 200, CLICKS = 40, TRUES = 200, OUTPUT = 20e6;
+const KEYS = 200, CLICKS = 40, TRUES = 200, OUTPUT = 20e6, EVENTS = 2000, STEPS = 120;
 const COMMAND = `seq -f "%08g a line of output that is drawn" 600000 | head -c ${OUTPUT}; echo the-$((1+1))-end`;
 const say = (key, value) => console.log(key, Math.round(value * 100) / 100);
 const run = (server, command, session = 'main') =>
@@ -165,6 +165,44 @@ async function ours(browser) {
   say('five', memory(server) - quiet);
 }
 
+// The timeline of a page that saw many events: scrolling through them, a search.
+async function events(browser) {
+  const server = await serve();
+  await run(server, 'echo here');
+  const { page } = await first(browser, `${server.base}/ui/`, await login(server));
+  await page.waitForSelector('#link[data-link=on]');
+  for (let i = 0; i < EVENTS / 2; i++)
+    await run(server, `echo ${i}; false`);
+  await page.waitForFunction(n => document.querySelectorAll('#rows > li[data-state=bad]').length === n, EVENTS / 2);
+  const times = await page.evaluate(async steps => {
+    const list = document.getElementById('rows'), times = [];
+    const frame = () => new Promise(r => requestAnimationFrame(r));
+    const height = list.scrollHeight - list.clientHeight;
+    let before = await frame();
+    for (let i = 0; i <= steps; i++) {
+      list.scrollTop = height * Math.abs(1 - 2 * i / steps);
+      const now = await frame();
+      times.push(now - before);
+      before = now;
+    }
+    return times;
+  }, STEPS);
+  say('frame', at(times, 0.5));
+  say('frame99', at(times, 0.99));
+  const search = await page.evaluate(async () => {
+    const field = document.getElementById('filter-text'), times = [];
+    for (const text of ['9', '99', '999', '']) {
+      const from = performance.now();
+      field.value = text;
+      field.dispatchEvent(new Event('input'));
+      await new Promise(r => requestAnimationFrame(() => setTimeout(r)));
+      times.push(performance.now() - from);
+    }
+    return times;
+  });
+  say('search', Math.max(...search));
+}
+
 async function peer(browser, address, pid) {
   const one = await first(browser, address);
   say('paint', one.paint);
@@ -210,7 +248,7 @@ async function long(browser, minutes) {
 (async () => {
   const [what, address, pid] = process.argv.slice(2), browser = await launch();
   try {
-    await { ours, peer, long }[what](browser, what === 'long' ? Number(address) : address, Number(pid));
+    await { ours, events, peer, long }[what](browser, what === 'long' ? Number(address) : address, Number(pid));
     await finish(0);
   } catch (e) {
     console.error(e);

@@ -23,6 +23,7 @@ group_page() {
     fi
     for ((i = 0; i < ${PAGE_ROUNDS:-5}; i++)); do
         run 600 node "$here/page.cjs" ours >>ours.page || return 1
+        run 600 node "$here/page.cjs" events >>ours.page || return 1
         [ -n "$peer_name" ] || continue
         page_peer
         run 600 node "$here/page.cjs" peer "http://127.0.0.1:$peer_port/" "$peer" >>peer.page
@@ -38,6 +39,10 @@ group_page() {
     page_row '20 MB of output, the end is seen, MB/s' output
     page_row 'memory of the server with a page open, KiB' memory
     page_row 'bytes of the page' bytes 143360
+    row 'the timeline with 2,000 events: a frame while it scrolls, p50, ms' \
+        "$(median ours.page frame)" - ours '<=' 17
+    row '  p99, ms' "$(median ours.page frame99)" - ours '<=' 50
+    row '  a search in it, ms' "$(median ours.page search)" - ours '<=' 100
     row 'browser: a click to the picture of it, p50, ms' "$(median ours.page click)" - ours '<=' 60
     row '  p99, ms' "$(median ours.page click99)" - ours '<=' 200
     row '  pictures of a page that is still, in 5 s' "$(median ours.page still)" - ours = 0
