@@ -20,10 +20,10 @@
 # measured at the start. The limits of waiting within programs are multiplied by it too. A
 # group without programs prints nothing. Logs are in out/test/GROUP/NAME.log; those of
 # failures are shown.
-# The first TEST_AGAIN programs that fail (0, in `all` 4) run once more, alone,
-# when their group has ended: the second run counts, and the list of programs
-# that passed only then is printed.
-# Ends with the seconds of each group, of its TEST_SLOWEST (5) slowest programs, with the
+# The first TEST_AGAIN programs that fail (0, in `all` 4) run once more, alone, at the
+# end: the second run counts, and the list of programs that passed only then is printed.
+# Ends with the seconds of each group, from its first program to the end of its last (the
+# next group begins before that), of its TEST_SLOWEST (5) slowest programs, with the
 # seconds of a processor that each took (not those of daemons it left to another parent),
 # and "N passed, N failed, N skipped".
 set -u
@@ -54,7 +54,8 @@ logs=out/test
 if command -v ccache >/dev/null; then
     export CCACHE_DIR=${CCACHE_DIR:-$(ccache -k cache_dir)}
 fi
-passed=0 failed=0 skipped=0 seconds=() unsteady=()
+passed=0 failed=0 skipped=0 failures=() unsteady=()
+declare -A running=() began=() took=() # programs by pid; times of groups
 unset MAKEFLAGS MAKELEVEL MFLAGS MODE TARGET O
 
 # The programs of a group, one a line.
@@ -133,46 +134,59 @@ show() {
     tail -n 200 "$1" | grep -v '^ok '
 }
 
-# add_up GROUP PROGRAM LOG: adds its results, those of a second run if that is due.
+# add_up GROUP PROGRAM LOG: adds its results. One that failed is noted for a second run,
+# if there is one left.
 add_up() {
     local p f s rc
     read -r p f s rc < <(results "$3")
     if [ "$f" != 0 ]; then
         show "$3" "$rc"
-        if [ "$again" -gt 0 ]; then
-            again=$((again - 1))
-            mv "$3" "$3.first"
-            run_one "$1" "$2" "$3"
-            read -r p f s rc < <(results "$3")
-            if [ "$f" = 0 ]; then unsteady+=("$1/$(basename "$2")"); else show "$3" "$rc"; fi
+        if [ "${#failures[@]}" -lt "$again" ]; then
+            failures+=("$1 $2 $3")
+            return
         fi
     fi
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
+# Waits for the next program that ends.
+reap() {
+    local pid group program log
+    wait -n -p pid
+    read -r group program log <<<"${running[$pid]}"
+    unset "running[$pid]"
+    add_up "$group" "$program" "$log"
+    took[$group]=$(tenths "${began[$group]}")
+}
+
 run_programs() {
-    local group=$1 program log running=0 jobs=$jobs list
+    local group=$1 program log jobs=$jobs
     case $group in
     fleet) jobs=1 ;; # each is an engine
     scenario | wire | mcp | kernels | compat | browser) jobs=$((jobs + 1)) ;;
     esac
     mkdir -p "$logs/$group"
     rm -f "$logs/$group"/*.log "$logs/$group"/*.log.first
-    mapfile -t list
-    for program in "${list[@]}"; do
-        if [ "$running" -ge "$jobs" ]; then
-            wait -n
-            running=$((running - 1))
-        fi
+    began[$group]=$(date +%s%N)
+    while read -r program; do
+        while [ "${#running[@]}" -ge "$jobs" ]; do reap; done
         log=$logs/$group/$(basename "$program").log
-        run_one "$group" "$program" "$log" &
-        running=$((running + 1))
+        run_one "$group" "$program" "$log" </dev/null &
+        running[$!]="$group $program $log"
     done
-    wait
-    for program in "${list[@]}"; do
-        add_up "$group" "$program" "$logs/$group/$(basename "$program").log"
+}
+
+# Runs each program that failed once more; now its results are added.
+run_again() {
+    local group program log
+    again=0
+    for failure in "${failures[@]}"; do
+        read -r group program log <<<"$failure"
+        mv "$log" "$log.first"
+        run_one "$group" "$program" "$log"
+        add_up "$group" "$program" "$log"
+        [ "$(results "$log" | cut -d ' ' -f 2)" != 0 ] || unsteady+=("$group/$(basename "$program")")
     done
-    [ "$group" != fleet ] || grep -h '^# figure: ' "$logs/$group"/*.log || :
 }
 
 # build NAME MAKE-ARGUMENT...: one result, its output shown if it failed.
@@ -260,15 +274,19 @@ for g; do
     esac
 done
 
+# The programs of a group begin while the last ones of the group before still run.
 for g in "${groups[@]}"; do
-    start=$(date +%s%N)
-    before=$((passed + failed + skipped))
     prepare "$g" && run_programs "$g" < <(programs "$g")
-    [ "$((passed + failed + skipped))" = "$before" ] ||
-        seconds+=("$(printf '%-10s %s s' "$g" "$(tenths "$start")")" "$(slow_ones "$g")")
 done
+while [ "${#running[@]}" -gt 0 ]; do reap; done
+run_again
 
-printf '%s\n' "${seconds[@]}" | sed '/^$/d'
+for g in "${groups[@]}"; do
+    [ -n "${took[$g]-}" ] || continue
+    printf '%-10s %s s\n' "$g" "${took[$g]}"
+    slow_ones "$g"
+    [ "$g" != fleet ] || grep -h '^# figure: ' "$logs/$g"/*.log || :
+done
 [ ${#unsteady[@]} = 0 ] ||
     printf 'passed only when run again, alone: %s\n' "${unsteady[@]}"
 echo "$passed passed, $failed failed, $skipped skipped" | tee "$logs/summary"
