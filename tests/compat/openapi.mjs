@@ -55,6 +55,10 @@ const actions = Object.keys(api.components.schemas)
     .filter((n) => n.endsWith('_arguments')).map((n) => n.slice(0, -'_arguments'.length));
 const Action = schema('Action');
 row('44 actions', actions.length === 44, actions.length);
+const verbs = api.paths['/files/{verb}'].post.parameters.find((p) => p.name === 'verb').schema.enum;
+const verbed = api.components.schemas.FileArguments.anyOf.map((a) => /(\w+)_arguments$/.exec(a.$ref)[1]);
+row('the verbs of files are the actions on files',
+    show(verbs.toSorted()) === show(verbed.sort()), show([verbs, verbed]));
 
 const values = [null, true, false, 0, 1, -1, 1.5, 64, 65, 10000, 10001, 9007199254740991,
     9007199254740992, -9007199254740992, 1e300, '', 'x', 'é', 'YQ==', 'YQ=', 'YR==', 'YWI=',

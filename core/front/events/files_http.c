@@ -710,7 +710,8 @@ static const struct param upload_query[] = {
 static const struct param verb_query[] = {
     {.name = "verb",
      .type = PARAM_STRING,
-     .choices = "stat list mkdir move copy remove chmod archive extract watch",
+     .choices = "stat list mkdir move copy remove replace join chmod archive extract "
+                "watch",
      .about = "The action"},
     SESSION,
     {0}};
