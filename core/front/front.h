@@ -12,7 +12,7 @@
  *                  order, so that a watcher is there before what it watches
  *   worker ends    close and drain, in the opposite order; then flush, if the server ends
  *
- * To add one: its folder, its line in fronts.def and its room in build/rooms.
+ * core/README.md says what adding one takes.
  */
 #ifndef OD_FRONT_FRONT_H
 #define OD_FRONT_FRONT_H

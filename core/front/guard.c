@@ -78,7 +78,8 @@ static void add_fields(struct req *r, enum refusal why)
         req_close_after(r);
 }
 
-/* Answers a refused request, in the words of the front-end that it went to. */
+/* Answers a refused request, in the words of the front-end that it went to; a native one
+ * that cannot name a scheme has those of V0. */
 static void refuse(const struct server *s, struct req *r, enum refusal why)
 {
     const struct http_front *f = req_served_by(r);

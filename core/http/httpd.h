@@ -80,7 +80,8 @@ struct http_front {
     /* Answers an error of this server: 400, 404, 405, 408, 413, 431, 500 … */
     void (*fail)(struct req *r, int status, const char *text);
     void *arg; /* req_arg */
-    /* Without a valid key fail gets 401, and names the scheme (RFC 6750 3); else 403. */
+    /* Without a valid key fail gets 401, and names the scheme (RFC 6750 3). Otherwise the
+     * status is 403; at native listeners it is in the words of V0. */
     bool challenge;
     /* For GET /openapi.json: the name of the schema of fail's answer; NULL: "Error". */
     const char *error;
