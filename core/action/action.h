@@ -43,6 +43,12 @@ enum {
 #define ACTION_SOURCE_E2B         "e2b"
 #define ACTION_SOURCE_JUPYTER     "jupyter"
 #define ACTION_SOURCE_FILES       "files"
+/* Those whose actions are kinds of this room, like a client's: no client may use their
+ * names, and the next worker knows their actions by them. V0's kinds are its own. */
+#define ACTION_SOURCES \
+    ACTION_SOURCE_MCP, ACTION_SOURCE_SWEREX, ACTION_SOURCE_INTERPRETER, \
+        ACTION_SOURCE_V1, ACTION_SOURCE_SANDBOX, ACTION_SOURCE_EXECD, ACTION_SOURCE_E2B, \
+        ACTION_SOURCE_JUPYTER, ACTION_SOURCE_FILES
 
 struct action;
 struct actions;
@@ -290,11 +296,6 @@ void action_running(struct action *a, const char *session, const char *command,
 int action_tell(struct action *a, struct buf *object, struct err *e);
 /* Writes the event `waits`: the person `driver` has the browser of its session. */
 void action_waits(struct action *a, const char *driver);
-/*
- * Writes an event that belongs to no action: what a person did. event is
- * {"observation":…}, borrowed. Returns -1 and sets *e if the log has no room.
- */
-int actions_note(struct actions *all, const struct json *event, struct err *e);
 /*
  * Finds the user and directory of the action's session, as sandbox_place does. The
  * directory of the first call is stored, so that it is the same after a restart, even if

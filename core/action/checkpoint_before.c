@@ -6,6 +6,7 @@
  */
 #include "action/checkpoint_own.h"
 
+#include "action/log.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "engine/part.h"

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 
 #include <stdio.h>
@@ -73,6 +74,34 @@ int actions_line(struct actions *all, uint64_t id, struct buf *out)
     }
     buf_truncate(out, before);
     return -1;
+}
+
+int actions_error(const struct json *observation, struct err *e)
+{
+    struct str text = json_str(observation, "content", "");
+    const struct json *extras = json_get(observation, "extras");
+    if (!str_eq(json_str(observation, "observation", ""), STR("error")))
+        return 0;
+    return err_set(e, err_from_name(json_str(extras, "code", "").p), "%.*s",
+                   (int)utf8_cut(text, text.n < 500 ? text.n : 500), text.p);
+}
+
+struct json *actions_observation(struct actions *all, uint64_t end,
+                                 const struct err *lost, struct err *e)
+{
+    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct json *j = NULL;
+    if (actions_line(all, end, &line) == 0)
+        j = json_parse(buf_str(&line), e);
+    else if (lost && lost->code)
+        *e = *lost;
+    else
+        err_set(e, ERR_GONE, "the observation is no longer kept");
+    buf_release(&line);
+    if (!j || actions_error(j, e) == 0)
+        return j;
+    json_free(j);
+    return NULL;
 }
 
 const struct batch_line *actions_batch_line(struct actions *all, unsigned i)
@@ -175,12 +204,7 @@ void known_end(struct actions *all, uint64_t cause, uint64_t end)
         k->end = end;
 }
 
-/* Front-ends whose actions are kinds of this room, like those of a client. */
-static const char *const sources[] = {ACTION_SOURCE_MCP,         ACTION_SOURCE_SWEREX,
-                                      ACTION_SOURCE_INTERPRETER, ACTION_SOURCE_V1,
-                                      ACTION_SOURCE_SANDBOX,     ACTION_SOURCE_EXECD,
-                                      ACTION_SOURCE_E2B,         ACTION_SOURCE_FILES,
-                                      ACTION_SOURCE_JUPYTER};
+static const char *const sources[] = {ACTION_SOURCES};
 
 bool log_is_source(struct str name)
 {

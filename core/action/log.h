@@ -36,6 +36,16 @@ int event_unquote(struct str token, struct buf *out);
 
 /* Appends the line of an event to out, with its newline. Returns -1 if it is not kept. */
 int actions_line(struct actions *all, uint64_t id, struct buf *out);
+/* Returns -1 and sets *e if the observation is an error: its code, and the first 500
+ * bytes of its words. */
+int actions_error(const struct json *observation, struct err *e);
+/*
+ * Returns the observation `end`, which the caller frees. Returns NULL and sets *e: to its
+ * error, if it is one; to *lost, or that it is no longer kept, if there is none. end and
+ * lost are what a watcher's `ended` gets; lost may be NULL.
+ */
+struct json *actions_observation(struct actions *all, uint64_t end,
+                                 const struct err *lost, struct err *e);
 
 /* A line of the batch, without its newline. */
 struct batch_line {
@@ -62,6 +72,8 @@ struct event_cursor actions_batch_after(const struct actions *all);
  * no room.
  */
 int actions_tell(struct actions *all, struct buf *object, struct err *e);
+/* The same for an event as JSON, which is borrowed. */
+int actions_note(struct actions *all, const struct json *event, struct err *e);
 
 /* ---- secrets ---- */
 

@@ -18,19 +18,6 @@ static void on_process(struct action_watch *w, const struct action *a, struct pr
     c->started(c, p);
 }
 
-/* Sets *e to the error of the observation `end`. */
-static void read_error(struct actions *all, uint64_t end, struct err *e)
-{
-    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    struct json *j = actions_line(all, end, &line) == 0 ? json_parse(buf_str(&line), e)
-                                                        : NULL;
-    struct str why = json_str(j, "content", "the process was not started");
-    err_set(e, err_from_name(json_str(json_get(j, "extras"), "code", "INTERNAL").p),
-            "%.*s", why.n > 500 ? 500 : (int)why.n, why.p);
-    json_free(j);
-    buf_release(&line);
-}
-
 static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
                      const struct err *e)
 {
@@ -38,10 +25,10 @@ static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
     struct err why = ERR_INIT;
     if (cause != c->id)
         return;
-    if (end || !e)
-        read_error(c->all, end, &why);
-    else
-        why = *e;
+    struct json *j = actions_observation(c->all, end, e, &why);
+    if (j)
+        err_set(&why, ERR_INTERNAL, "the process was not started");
+    json_free(j);
     process_call_drop(c);
     c->failed(c, &why);
 }

@@ -15,26 +15,6 @@ struct e2b_act {
     void *owner;
 };
 
-int e2b_observation(const struct e2b *f, uint64_t end, struct json **line, struct err *e)
-{
-    struct buf text = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    int rc = end ? actions_line(f->actions, end, &text) : -1;
-    *line = rc == 0 ? json_parse(buf_str(&text), e) : NULL;
-    buf_release(&text);
-    if (!*line)
-        return e->code ? -1
-                       : err_set(e, ERR_GONE, "the log no longer has the observation");
-    struct json *extras = json_get(*line, "extras");
-    struct str why = json_str(*line, "content", "");
-    if (!str_eq(json_str(*line, "observation", ""), STR("error")))
-        return 0;
-    err_set(e, err_from_name(json_str(extras, "code", "").p), "%.*s",
-            why.n > 500 ? 500 : (int)why.n, why.p);
-    json_free(*line);
-    *line = NULL;
-    return -1;
-}
-
 static void act_free(struct e2b_act *x)
 {
     list_del(&x->node);
@@ -48,17 +28,13 @@ void e2b_act_ended(struct e2b *f, uint64_t cause, uint64_t end, const struct err
     struct list *it, *tmp;
     list_each (it, tmp, &f->acts) {
         struct e2b_act *x = list_entry(it, struct e2b_act, node);
-        struct json *line = NULL;
         struct err why = ERR_INIT;
         if (x->cause != cause)
             continue;
-        if (!end && e)
-            why = *e;
-        else
-            e2b_observation(f, end, &line, &why);
+        struct json *j = actions_observation(f->actions, end, e, &why);
         if (x->fn)
-            x->fn(x->owner, line ? json_get(line, "extras") : NULL, &why);
-        json_free(line);
+            x->fn(x->owner, json_get(j, "extras"), &why);
+        json_free(j);
         act_free(x);
         return;
     }

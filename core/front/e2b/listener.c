@@ -11,6 +11,7 @@
  */
 #include "front/e2b/own.h"
 
+#include "action/log.h"
 #include "base/clock.h"
 #include "base/enc.h"
 #include "base/xalloc.h"
@@ -255,15 +256,13 @@ void e2b_listeners_ended(struct e2b *f, uint64_t action, uint64_t end,
     struct list *it, *tmp;
     list_each (it, tmp, &f->listeners) {
         struct e2b_listener *l = list_entry(it, struct e2b_listener, node);
-        struct json *line = NULL;
         struct err why = ERR_INIT;
         if (l->action != action || l->op || l->started || !l->out.req || l->out.last)
             continue;
-        if (!end && e)
-            why = *e;
-        else if (e2b_observation(f, end, &line, &why) == 0)
+        struct json *j = actions_observation(f->actions, end, e, &why);
+        if (j)
             err_set(&why, ERR_INTERNAL, "the process was not started");
-        json_free(line);
+        json_free(j);
         e2b_rpc_stream_end(&l->out, e2b_rpc_code(why.code), why.text);
     }
 }

@@ -84,11 +84,6 @@ struct e2b_act *e2b_act(struct e2b *f, const char *name, struct json *args, e2b_
                         void *owner);
 /* fn will not be called. The action goes on. */
 void e2b_act_drop(struct e2b_act *x);
-/*
- * Sets *line to the observation with this id, which the caller frees. Returns -1 and sets
- * *e if it is an error or is not in the log.
- */
-int e2b_observation(const struct e2b *f, uint64_t end, struct json **line, struct err *e);
 void e2b_act_ended(struct e2b *f, uint64_t cause, uint64_t end, const struct err *e);
 /* For RPCs whose answer is {}: does the action, and answers, or fails with its error. */
 void e2b_act_answer(struct e2b *f, struct req *r, const char *name, struct json *args);

@@ -314,26 +314,18 @@ static void answer_line(struct events *ev, struct req *r, uint64_t id)
  */
 static void answer_bare(struct events *ev, struct req *r, uint64_t id)
 {
-    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX), b = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    struct err e = {.code = ERR_GONE, .text = "the observation is no longer kept"};
-    struct json *m = actions_line(ev->actions, id, &line) == 0
-                         ? json_parse(buf_str(&line), &e)
-                         : NULL;
+    struct buf b = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct err e = ERR_INIT;
+    struct json *m = actions_observation(ev->actions, id, NULL, &e);
     struct json *extras = json_get(m, "extras");
     struct str text = json_str(m, "content", "");
-    if (m && str_eq(json_str(m, "observation", ""), STR("error")))
-        err_set(&e, err_from_name(json_str(extras, "code", "").p), "%.*s",
-                text.n > 500 ? 500 : (int)text.n, text.p);
-    else if (extras)
-        e.code = ERR_NONE;
-    if (!e.code && text.n > 0)
+    if (extras && text.n > 0)
         json_put_str(extras, "content", text);
-    if (e.code || json_print(&b, extras) < 0)
+    if (!extras || json_print(&b, extras) < 0)
         events_http_refuse(r, &e);
     else
         req_answer_take(r, 200, json_type, &b);
     json_free(m);
-    buf_release(&line);
     buf_release(&b);
 }
 

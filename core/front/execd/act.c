@@ -76,21 +76,12 @@ static void next(struct execd_acts *x)
     action_go(a);
 }
 
-static void observed(struct execd_acts *x, uint64_t end, const struct err *none)
+static void observed(struct execd_acts *x, uint64_t end, const struct err *lost)
 {
-    struct buf text = BUF_INIT(2 * LIMIT_EVENT_MAX);
     struct err e = ERR_INIT;
-    struct json *j = end && actions_line(x->f->en->actions, end, &text) == 0
-                         ? json_parse(buf_str(&text), &e)
-                         : NULL;
-    struct json *extras = json_get(j, "extras");
-    buf_release(&text);
-    if (!j)
-        e = none ? *none : e;
-    else if (str_eq(json_str(j, "observation", ""), STR("error")))
-        err_set(&e, err_from_name(json_str(extras, "code", "INTERNAL").p), "%.500s",
-                json_str(j, "content", "").p);
-    json_push(x->results, extras && !e.code ? json_copy(extras) : json_object());
+    struct json *j = actions_observation(x->f->en->actions, end, lost, &e);
+    struct json *extras = json_take(j, "extras");
+    json_push(x->results, extras ? extras : json_object());
     json_free(j);
     if (e.code && !(x->missing && e.code == ERR_NOTFOUND))
         finish(x, &e);

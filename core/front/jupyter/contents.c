@@ -266,21 +266,9 @@ static void next(struct nb_work *w)
     }
 }
 
-static void observed(struct nb_work *w, uint64_t end, const struct err *none)
+static void observed(struct nb_work *w, uint64_t end, const struct err *lost)
 {
-    struct buf text = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    struct err e = ERR_INIT;
-    struct json *j = end && actions_line(w->f->en->actions, end, &text) == 0
-                         ? json_parse(buf_str(&text), &e)
-                         : NULL;
-    if (!j)
-        w->error = none ? *none : e;
-    else if (str_eq(json_str(j, "observation", ""), STR("error")))
-        err_set(&w->error,
-                err_from_name(json_str(json_get(j, "extras"), "code", "INTERNAL").p),
-                "%.500s", json_str(j, "content", "").p);
-    buf_release(&text);
-    json_free(j);
+    json_free(actions_observation(w->f->en->actions, end, lost, &w->error));
     next(w);
 }
 

@@ -98,29 +98,18 @@ int local_done(struct conn *c, int r, struct json *take, const struct err *e)
 
 int local_again(struct conn *c, struct err *e)
 {
-    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    struct err parse = ERR_INIT;
-    if (c->observed == 0 || actions_line(c->en->actions, c->observed, &line) < 0) {
-        buf_release(&line);
-        return err_set(e, ERR_GONE,
-                       "this was done, and is not done again; its result is no longer in "
-                       "the event log");
-    }
-    struct json *j = json_parse(buf_str(&line), &parse), *extras = json_get(j, "extras");
-    int r = 0;
-    if (str_eq(json_str(j, "observation", ""), STR("error"))) {
-        struct str text = json_str(j, "content", "");
-        err_set(e, err_from_name(json_str(extras, "code", "").p), "%.*s", STR_ARG(text));
-        r = -1;
-    } else {
-        struct json *answer = local_ok();
-        for (struct json *v = json_first(extras); v; v = json_next(v))
-            json_put(answer, json_name(v), json_copy(v));
-        local_send_result(c, answer);
-    }
+    static const struct err gone = {.code = ERR_GONE,
+                                    .text = "this was done, and is not done again; its "
+                                            "result is no longer in the event log"};
+    struct json *j = actions_observation(c->en->actions, c->observed, &gone, e);
+    if (!j)
+        return -1;
+    struct json *answer = local_ok();
+    for (struct json *v = json_first(json_get(j, "extras")); v; v = json_next(v))
+        json_put(answer, json_name(v), json_copy(v));
+    local_send_result(c, answer);
     json_free(j);
-    buf_release(&line);
-    return r;
+    return 0;
 }
 
 /* ---- the log's entry of a request ---- */

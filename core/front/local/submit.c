@@ -28,29 +28,16 @@ void local_submit_drop(struct conn *c)
 static void answer(struct conn *c, uint64_t end, const struct err *lost)
 {
     struct err e = ERR_INIT;
-    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    struct json *j = end && actions_line(c->en->actions, end, &line) == 0
-                         ? json_parse(buf_str(&line), &e)
-                         : NULL;
-    struct json *extras = json_get(j, "extras");
-    struct str content = json_str(j, "content", "");
+    struct json *j = actions_observation(c->en->actions, end, lost, &e);
     local_submit_drop(c);
-    if (!j || str_eq(json_str(j, "observation", ""), STR("error"))) {
-        if (j)
-            err_set(&e, err_from_name(json_str(extras, "code", "INTERNAL").p), "%.*s",
-                    content.n > 500 ? 500 : (int)content.n, content.p);
-        else if (lost && lost->code)
-            e = *lost;
-        else
-            err_set(&e, ERR_GONE, "the result is not in the log any more");
+    if (!j) {
         local_send_error(c, &e);
-    } else {
-        struct json *r = local_ok();
-        json_put(r, "result", json_take(j, "extras"));
-        local_send_result(c, r);
+        return;
     }
+    struct json *r = local_ok();
+    json_put(r, "result", json_take(j, "extras"));
+    local_send_result(c, r);
     json_free(j);
-    buf_release(&line);
 }
 
 static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,

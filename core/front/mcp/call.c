@@ -144,17 +144,6 @@ struct mcp_call *mcp_call_find(struct mcp *m, const struct mcp_session *s,
 
 /* ---- steps ---- */
 
-/* Reads the error of an observation. */
-static void read_error(const struct json *event, struct err *e)
-{
-    struct str text = json_str(event, "content", "");
-    if (!str_eq(json_str(event, "observation", ""), STR("error")))
-        return;
-    struct str name = json_str(json_get(event, "extras"), "code", "");
-    err_set(e, err_from_name(name.p), "%.*s",
-            text.n > 500 ? (int)utf8_cut(text, 500) : (int)text.n, text.p);
-}
-
 static void on_step(struct task *task)
 {
     struct mcp_call *k = container_of(task, struct mcp_call, step);
@@ -169,7 +158,7 @@ static void on_step(struct task *task)
         event = json_parse(buf_str(&line), &e);
     buf_release(&line);
     if (event) {
-        read_error(event, &e);
+        actions_error(event, &e);
         mcp_call_observed(k, event);
     }
     k->fn(&k->c, e.code ? NULL : event, e.code ? &e : NULL);

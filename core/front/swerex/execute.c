@@ -171,7 +171,7 @@ static void raise_start(struct swerex_execute *x, const struct err *e)
 static void over(struct swerex_execute *x, uint64_t end)
 {
     struct err e = ERR_INIT;
-    struct json *j = swerex_observation(x->w, end, &e);
+    struct json *j = actions_observation(x->w->actions, end, NULL, &e);
     if (j)
         observed(x, j);
     else

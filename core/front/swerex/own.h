@@ -303,9 +303,6 @@ void swerex_run_unread(struct swerex_run *x, struct swerex_text *t);
  * none runs. */
 bool swerex_running(const struct swerex_session *s, char id[LIMIT_ID + 1],
                     uint64_t *from);
-/* Reads an observation; the caller owns it. Returns NULL and sets *e if it is an error,
- * or no longer kept. */
-struct json *swerex_observation(struct swerex *w, uint64_t end, struct err *e);
 /* Ends all runs of a session with this error. */
 void swerex_runs_end(struct swerex *w, const struct swerex_session *s,
                      const char *class_path, const char *message);

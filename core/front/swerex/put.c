@@ -144,7 +144,7 @@ static void swerex_put_fail(struct swerex_put *p, const struct err *e)
 static void over(struct swerex_put *p, uint64_t end)
 {
     struct err e = ERR_INIT;
-    struct json *j = swerex_observation(p->w, end, &e);
+    struct json *j = actions_observation(p->w->actions, end, NULL, &e);
     struct req *r = p->req;
     if (!j) {
         swerex_put_fail(p, &e);

@@ -158,28 +158,10 @@ bool swerex_running(const struct swerex_session *s, char id[LIMIT_ID + 1], uint6
 
 /* ---- results from the engine ---- */
 
-struct json *swerex_observation(struct swerex *w, uint64_t end, struct err *e)
-{
-    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    struct json *j = NULL;
-    if (actions_line(w->actions, end, &line) < 0)
-        err_set(e, ERR_GONE, "the observation is no longer kept");
-    else
-        j = json_parse(buf_str(&line), e);
-    buf_release(&line);
-    if (!j || !str_eq(json_str(j, "observation", ""), STR("error")))
-        return j;
-    struct str text = json_str(j, "content", "");
-    err_set(e, err_from_name(json_str(json_get(j, "extras"), "code", "").p), "%.*s",
-            (int)utf8_cut(text, 500), text.p);
-    json_free(j);
-    return NULL;
-}
-
 static void over(struct swerex_run *x, uint64_t end)
 {
     struct err e = ERR_INIT;
-    struct json *j = swerex_observation(x->w, end, &e);
+    struct json *j = actions_observation(x->w->actions, end, NULL, &e);
     const struct json *output = json_get(j, "output");
     uint64_t from = (uint64_t)json_int(output, "from", 0),
              to = (uint64_t)json_int(output, "to", 0);
@@ -345,7 +327,7 @@ int swerex_act(const struct swerex_session *s, const char *action, struct json *
     struct action_taken t;
     int rc = actions_do(s->w->actions, m, ACTION_SOURCE_SWEREX, &t, e);
     if (rc == 0 && t.end && actions_check_end(&t, e) == 0) {
-        json_free(swerex_observation(s->w, t.end, e));
+        json_free(actions_observation(s->w->actions, t.end, NULL, e));
         rc = e->code ? -1 : 0;
     }
     return rc;

@@ -2,6 +2,7 @@
 /* The front-end terminal (front/front.h): its route, secrets, its events in the log. */
 #include "front/terminal/own.h"
 
+#include "action/log.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "front/answer.h"

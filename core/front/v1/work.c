@@ -222,27 +222,6 @@ void work_git(struct work *w, struct git_ask *q, work_then *then)
 
 /* ---- actions ---- */
 
-/* Reads an observation; the caller owns it. Returns NULL and sets *e if it is an
- * error. */
-static struct json *observation(struct engine *en, uint64_t end, struct err *e)
-{
-    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    struct json *m = NULL, *extras = NULL;
-    if (end == 0 || actions_line(en->actions, end, &line) < 0)
-        err_set(e, ERR_GONE, "the observation is no longer kept");
-    else if ((m = json_parse(buf_str(&line), e)))
-        extras = json_take(m, "extras");
-    if (extras && str_eq(json_str(m, "observation", ""), STR("error"))) {
-        err_set(e, err_from_name(json_str(extras, "code", "").p), "%.400s",
-                json_str(m, "content", "").p);
-        json_free(extras);
-        extras = NULL;
-    }
-    json_free(m);
-    buf_release(&line);
-    return extras;
-}
-
 static void on_action_ended(struct action_watch *watch, uint64_t cause, uint64_t end,
                             const struct err *e)
 {
@@ -250,13 +229,13 @@ static void on_action_ended(struct action_watch *watch, uint64_t cause, uint64_t
     struct list *it, *tmp;
     list_each (it, tmp, &l->all) {
         struct work *w = list_entry(it, struct work, node);
-        struct err why = e && end == 0 ? *e : (struct err)ERR_INIT;
+        struct err why = ERR_INIT;
         if (w->action != cause || cause == 0)
             continue;
         w->action = 0;
-        struct json *extras = why.code ? NULL : observation(w->v->en, end, &why);
-        w->then(w, extras, &why);
-        json_free(extras);
+        struct json *m = actions_observation(w->v->en->actions, end, e, &why);
+        w->then(w, json_get(m, "extras"), &why);
+        json_free(m);
         return;
     }
 }
