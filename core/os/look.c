@@ -13,6 +13,8 @@
  *     watch, an armed timer                                     UNKNOWN
  *   the same with a time-out                                    UNKNOWN
  *   any of these while another thread of the process runs       UNKNOWN
+ *   any of these by another thread than the first, which waits
+ *     for a time, a child, a connection                         UNKNOWN
  *   a process that also holds the master of another terminal:
  *     what the foreground of that terminal does (sudo, script)
  *   denied: a sure YES on a terminal below it (sudo)            YES
@@ -41,6 +43,7 @@
 #include "os/procfs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -116,7 +119,7 @@ struct look_waiting {
 struct finding {
     enum look_state state;
     const struct procfs_stat *who;
-    bool perhaps; /* see LOOK_HINT_PERHAPS */
+    unsigned char hint; /* PERHAPS, SOURCES, KEYS or NONE */
     char how[96];
 };
 
@@ -145,7 +148,7 @@ static void finding_set(struct finding *f, enum look_state state,
 {
     f->state = state;
     f->who = who;
-    f->perhaps = false;
+    f->hint = LOOK_HINT_NONE;
     snprintf(f->how, sizeof(f->how), "%s%s", a, b);
 }
 
@@ -307,7 +310,6 @@ static void wait_read(struct look_waiting *w, const struct spot *s,
     case BY_READ:
         w->what = "read of";
         wait_add(w, s, (int)c->arg[0], false);
-        w->others = 0;
         return;
     case BY_SELECT:
         w->what = "select on";
@@ -337,11 +339,9 @@ static void wait_read(struct look_waiting *w, const struct spot *s,
             f.kind == PROCFS_EPOLL)
             wait_add_epoll(w, s, w->other[i]);
     }
-    if (w->tty_fd >= 0) {
-        w->limit_ms = wait_limit(w, s, how, c);
-        if (w->limit_ms >= LONG_MS)
-            w->limit_ms = NO_LIMIT;
-    }
+    w->limit_ms = wait_limit(w, s, how, c);
+    if (w->limit_ms >= LONG_MS)
+        w->limit_ms = NO_LIMIT;
 }
 
 /* The open descriptors of a process. */
@@ -409,28 +409,105 @@ static bool from_outside(const struct spot *s, const struct holdings *h, int fd)
     return true;
 }
 
+/* One pass will do: parents come before their children. */
+static bool descends(const struct look_work *l, pid_t pid, pid_t from)
+{
+    for (size_t i = l->procs.n; i-- > 0 && pid != from;) {
+        if (l->procs.v[i].pid == pid)
+            pid = l->procs.v[i].ppid;
+    }
+    return pid == from;
+}
+
+/* Is it a pipe or a socket by which programs of this machine talk? */
+static bool is_local(const struct spot *s, int fd, struct procfs_fd *f)
+{
+    char kind[32];
+    return procfs_fd(s->pid, s->tid, fd, f) == 0 &&
+           (f->kind == PROCFS_PIPE ||
+            (f->kind == PROCFS_SOCKET &&
+             (procfs_socket_kind(s->pid, s->tid, fd, kind, sizeof(kind)) < 0 ||
+              strncmp(kind, "UNIX", 4) == 0)));
+}
+
+/*
+ * Does the thread wait for nothing but other threads, children, and what programs of this
+ * machine write? Not for a time, and not for the network.
+ */
+static bool thread_idles(const struct spot *s)
+{
+    struct procfs_call c;
+    struct look_waiting w;
+    struct procfs_fd f;
+    if (procfs_call(s->pid, s->tid, &c) < 0 || c.where != PROCFS_CALL)
+        return false;
+    if (c.number == SYS_futex || c.number == SYS_wait4 || c.number == SYS_waitid)
+        return true;
+    wait_read(&w, s, &c);
+    if (!w.what || w.denied || w.unclear || w.limit_ms != NO_LIMIT)
+        return false;
+    for (int i = 0; i < w.others; i++)
+        if (!is_local(s, w.other[i], &f) && f.kind != PROCFS_EVENT &&
+            f.kind != PROCFS_EPOLL)
+            return false;
+    return true;
+}
+
+/*
+ * Do all processes below p idle, as helpers do that nothing is asked of? If f is given,
+ * one of them must have its other end.
+ */
+static bool helpers_idle(struct look_work *l, const struct spot *p,
+                         const struct procfs_fd *f)
+{
+    bool found = !f;
+    for (size_t i = 0; i < l->procs.n; i++) {
+        const struct procfs_stat *q = &l->procs.v[i];
+        if (q->pid == p->pid || procfs_dead(q) || !descends(l, q->pid, p->pid))
+            continue;
+        pid_t tids[LOOK_THREADS_MAX];
+        struct spot s = {q->pid, q->pid, p->tty, q->tty, 0};
+        struct holdings h;
+        for (int n = procfs_threads(q->pid, tids, LOOK_THREADS_MAX); n-- > 0;) {
+            s.tid = tids[n];
+            if (l->threads_left-- <= 0 || !thread_idles(&s))
+                return false;
+        }
+        s.tid = q->pid;
+        holdings_read(&h, &s);
+        for (int k = 0; k < h.n && !found; k++)
+            found = h.fd[k].kind == f->kind &&
+                    h.fd[k].inode - f->inode + 1 <= 2; /* see from_outside */
+    }
+    return found;
+}
+
 /* Whether another program may write to it: a job may wait for one that still works. */
-static bool from_program(const struct spot *s, int fd)
+static bool from_program(struct look_work *l, const struct spot *s, int fd)
 {
     struct procfs_fd f;
-    char kind[32];
-    if (procfs_fd(s->pid, s->tid, fd, &f) < 0)
+    char text[512];
+    int64_t flags;
+    if (!is_local(s, fd, &f))
         return false;
-    return f.kind == PROCFS_PIPE ||
-           (f.kind == PROCFS_SOCKET &&
-            (procfs_socket_kind(s->pid, s->tid, fd, kind, sizeof(kind)) < 0 ||
-             strncmp(kind, "UNIX", 4) == 0));
+    /* A FIFO that it has opened for both (the flags are octal) is for messages. */
+    return !(f.kind == PROCFS_PIPE &&
+             procfs_fdinfo(s->pid, s->tid, fd, text, sizeof(text)) >= 0 &&
+             procfs_field(str_of(text), STR("flags"), &flags) &&
+             (flags % 10 & O_ACCMODE) == O_RDWR) &&
+           !helpers_idle(l, s, &f);
 }
 
 /* Judges one thread that waits for the terminal, without the others. */
-static void judge(struct finding *f, const struct procfs_stat *p, const struct spot *s,
-                  const struct look_waiting *w, const struct holdings *h)
+static void judge(struct look_work *l, struct finding *f, const struct procfs_stat *p,
+                  const struct spot *s, const struct look_waiting *w,
+                  const struct holdings *h)
 {
     bool outside = false, program = false;
     for (int i = 0; i < w->others && !program; i++) {
         bool comes = from_outside(s, h, w->other[i]);
         outside = outside || comes;
-        program = comes && from_program(s, w->other[i]);
+        program = comes && from_program(l, s, w->other[i]);
     }
     if (w->limit_ms != NO_LIMIT) {
         char rest[64];
@@ -444,7 +521,10 @@ static void judge(struct finding *f, const struct procfs_stat *p, const struct s
     } else {
         finding_set(f, LOOK_YES, p, w->what, " the terminal");
     }
-    f->perhaps = f->state == LOOK_UNKNOWN && !w->doubtful && !program;
+    if (f->state == LOOK_UNKNOWN && !program)
+        f->hint = w->doubtful ? LOOK_HINT_KEYS
+                  : outside   ? LOOK_HINT_SOURCES
+                              : LOOK_HINT_PERHAPS;
 }
 
 static void look_group(struct look_work *l, struct finding *f, dev_t tty, pid_t group,
@@ -491,16 +571,6 @@ static bool look_behind(struct look_work *l, struct finding *f,
     return any;
 }
 
-/* One pass will do: parents come before their children. */
-static bool descends(const struct look_work *l, pid_t pid, pid_t from)
-{
-    for (size_t i = l->procs.n; i-- > 0 && pid != from;) {
-        if (l->procs.v[i].pid == pid)
-            pid = l->procs.v[i].ppid;
-    }
-    return pid == from;
-}
-
 /*
  * A process that the kernel does not show us may pass its input on to another terminal.
  * Its descriptors would prove that; a reader on a terminal below it proves it as well.
@@ -532,7 +602,7 @@ static void look_wait(struct look_work *l, struct finding *f, const struct procf
     if (!is_shell || w->others > 0)
         holdings_read(&h, s);
     if (is_shell || !look_behind(l, f, p, s, &h, depth))
-        judge(f, p, s, w, &h);
+        judge(l, f, p, s, w, &h);
 }
 
 /* One thread. Returns whether it is running. */
@@ -576,6 +646,28 @@ static bool reads_nothing(const struct procfs_stat *p)
     return p->state == 'T' || p->state == 't' || procfs_dead(p);
 }
 
+/*
+ * Some programs start a thread that waits for commands, and work. Is the first thread
+ * of this one about something else than other threads of it?
+ */
+static bool first_works(const struct spot *s)
+{
+    struct procfs_call c;
+    struct look_waiting w;
+    struct holdings h;
+    if (procfs_call(s->pid, s->tid, &c) < 0 || c.where != PROCFS_CALL)
+        return false;
+    if (c.number == SYS_futex)
+        return c.arg[3] != 0; /* a time */
+    wait_read(&w, s, &c);
+    /* An event loop often has a time-out; one that watches nothing sleeps. */
+    bool works = !w.what || w.others == 0;
+    holdings_read(&h, s);
+    for (int i = 0; i < w.others && !works; i++)
+        works = from_outside(s, &h, w.other[i]);
+    return works;
+}
+
 static void look_process(struct look_work *l, struct finding *f,
                          const struct procfs_stat *p, dev_t tty, int depth)
 {
@@ -586,7 +678,8 @@ static void look_process(struct look_work *l, struct finding *f,
     if (p->threads > 1)
         n = procfs_threads(p->pid, tids, LOOK_THREADS_MAX);
     struct finding mine = {.state = LOOK_NO};
-    bool runs = false;
+    bool runs = false, first = false;
+    struct spot s = {p->pid, p->pid, tty, p->tty, 0};
     for (int i = 0; i < n; i++) {
         struct finding g;
         if (l->threads_left-- <= 0) {
@@ -595,13 +688,18 @@ static void look_process(struct look_work *l, struct finding *f,
             break;
         }
         runs |= look_thread(l, &g, p, tids[i], tty, depth);
+        first |= tids[i] == p->pid && g.state == LOOK_YES;
         finding_merge(&mine, &g);
     }
     l->runs = l->runs || runs;
-    if (runs && mine.state == LOOK_YES && mine.who == p) {
+    if (mine.state == LOOK_YES && mine.who == p &&
+        (runs || (!first && first_works(&s)))) {
         size_t used = strlen(mine.how);
         mine.state = LOOK_UNKNOWN;
-        snprintf(mine.how + used, sizeof(mine.how) - used, " while a thread runs");
+        if (!runs && helpers_idle(l, &s, NULL))
+            mine.hint = LOOK_HINT_SOURCES;
+        snprintf(mine.how + used, sizeof(mine.how) - used, " while a thread %s",
+                 runs ? "runs" : "waits for more");
     }
     /* A process keeps its system call while it stops, also while it is woken for that. */
     struct procfs_stat now;
@@ -704,8 +802,8 @@ void look_at(pid_t shell, uint64_t feed, struct look *out)
                         "");
     }
     out->state = f.state;
-    if (f.state == LOOK_UNKNOWN && f.perhaps && !l.runs) {
-        out->hint = LOOK_HINT_PERHAPS;
+    if (f.state == LOOK_UNKNOWN && f.hint && !l.runs) {
+        out->hint = f.hint;
     } else if (f.state != LOOK_YES && l.feeder) {
         out->hint = LOOK_HINT_FEED;
         f.who = l.feeder;

@@ -22,8 +22,10 @@ enum look_state { LOOK_NO, LOOK_YES, LOOK_UNKNOWN, LOOK_PROBABLY };
 /* What else a look found that is not YES. */
 enum look_hint {
     LOOK_HINT_NONE,
-    LOOK_HINT_PERHAPS, /* UNKNOWN: waits for the terminal, but for other things too */
-    LOOK_HINT_FEED     /* the feed is read, and empty; pid and comm are the reader's */
+    LOOK_HINT_PERHAPS, /* UNKNOWN: waits for the terminal, or for a time */
+    LOOK_HINT_FEED,    /* the feed is read, and empty; pid and comm are the reader's */
+    LOOK_HINT_SOURCES, /* as PERHAPS, and for other things too */
+    LOOK_HINT_KEYS     /* as PERHAPS, if the terminal is set for keys, not lines */
 };
 
 struct look {

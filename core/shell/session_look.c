@@ -88,9 +88,37 @@ static void tell_feed(struct session *s)
  * Does the output end within a line, as a prompt does? Sequences for colours and the
  * cursor's visibility do not count; those that move the cursor do.
  */
-static bool within_line(struct session *s)
+static bool within_line(const char *p, size_t n)
 {
-    char bytes[256];
+    while (n >= 3 && strchr("mhl", p[n - 1])) {
+        size_t i = n - 1;
+        while (i > 0 && strchr("0123456789;?", p[i - 1]))
+            i--;
+        if (i < 2 || p[i - 1] != '[' || p[i - 2] != '\033')
+            break;
+        n = i - 2;
+    }
+    return n > 0 && p[n - 1] != '\n';
+}
+
+/* Was the cursor hidden, as by a menu that draws a cursor of its own? */
+static bool hides_cursor(const char *p, size_t n)
+{
+    enum { LENGTH = 6 };
+    for (size_t i = n; i-- > 0;)
+        if (n - i >= LENGTH && memcmp(p + i, "\033[?25", LENGTH - 1) == 0)
+            return p[i + LENGTH - 1] == 'l';
+    return false;
+}
+
+/*
+ * Does the end of the output look like a question of a program that listens? One that
+ * takes keys may ask by whole lines; a server that takes keys ends its lines, too.
+ */
+static bool asks(struct session *s, enum look_hint hint)
+{
+    char bytes[4096];
+    struct termios t;
     uint64_t from = s->cmd.from;
     if (s->scan.at > from + sizeof(bytes))
         from = s->scan.at - sizeof(bytes);
@@ -99,15 +127,9 @@ static bool within_line(struct session *s)
         return false;
     size_t n = spool_read(s->proc.spool[0], session_out(s), &at, bytes,
                           (size_t)(s->scan.at - from));
-    while (at == from && n >= 3 && strchr("mhl", bytes[n - 1])) {
-        size_t i = n - 1;
-        while (i > 0 && strchr("0123456789;?", bytes[i - 1]))
-            i--;
-        if (i < 2 || bytes[i - 1] != '[' || bytes[i - 2] != '\033')
-            break;
-        n = i - 2;
-    }
-    return at == from && n > 0 && bytes[n - 1] != '\n';
+    bool keys = tcgetattr(s->proc.in, &t) == 0 && !(t.c_lflag & ICANON);
+    return at == from && ((within_line(bytes, n) && (keys || hint != LOOK_HINT_KEYS)) ||
+                          (keys && hint == LOOK_HINT_PERHAPS && hides_cursor(bytes, n)));
 }
 
 /* Decides what one look cannot, by the quiet time before it and by the output. */
@@ -116,7 +138,7 @@ static void judge_quiet(struct session *s)
     struct look *l = &s->look.last;
     if (!s->cmd.started || clock_ms() - s->look.quiet_since_ms < PROBABLY_MS)
         return;
-    if (l->hint == LOOK_HINT_PERHAPS && within_line(s)) {
+    if (l->hint != LOOK_HINT_NONE && l->hint != LOOK_HINT_FEED && asks(s, l->hint)) {
         l->state = LOOK_PROBABLY;
         tell_waiting(s);
     } else if (l->hint == LOOK_HINT_FEED && s->input.feeding && !s->look.told_feed) {

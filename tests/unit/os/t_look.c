@@ -731,7 +731,48 @@ static void job_network(void)
 TEST(a_question_while_a_connection_is_kept)
 {
     struct look l = expect(start_rig(job_network, false), LOOK_UNKNOWN);
-    CHECK_INT(l.hint, LOOK_HINT_PERHAPS);
+    CHECK_INT(l.hint, LOOK_HINT_SOURCES);
+}
+
+/* A child at the other end of a pair of sockets, which waits for what it is asked. */
+static void job_helper(void)
+{
+    int s[2];
+    char c;
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s) == 0);
+    if (fork() == 0) {
+        close(s[0]);
+        ready();
+        CHECK(read(s[1], &c, 1) == 1);
+    }
+    close(s[1]);
+    struct pollfd set[2] = {{.fd = 0, .events = POLLIN}, {.fd = s[0], .events = POLLIN}};
+    poll(set, 2, -1);
+}
+
+TEST(a_question_while_a_helper_waits)
+{
+    struct look l = expect(start_rig(job_helper, false), LOOK_UNKNOWN);
+    CHECK_INT(l.hint, LOOK_HINT_SOURCES);
+}
+
+/* As fish: others of its kind may write to it. */
+static void job_messages(void)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/tmp/t_look-%d-messages", (int)getpid());
+    CHECK(mkfifo(path, 0600) == 0);
+    struct pollfd set[2] = {{.fd = 0, .events = POLLIN}, {.events = POLLIN}};
+    set[1].fd = open(path, O_RDWR);
+    unlink(path);
+    ready();
+    poll(set, 2, -1);
+}
+
+TEST(a_question_while_messages_may_come)
+{
+    struct look l = expect(start_rig(job_messages, false), LOOK_UNKNOWN);
+    CHECK_INT(l.hint, LOOK_HINT_SOURCES);
 }
 
 static void job_network_and_worker(void)
@@ -792,7 +833,8 @@ static void job_go(void)
 
 TEST(a_runtime_that_watches_its_output_for_everything)
 {
-    expect_job(job_go, LOOK_UNKNOWN, NULL);
+    struct look l = expect_job(job_go, LOOK_UNKNOWN, NULL);
+    CHECK_INT(l.hint, LOOK_HINT_KEYS);
 }
 
 static void job_reader_and_worker(void)
@@ -810,6 +852,67 @@ TEST(a_thread_reads_while_another_works)
     T_WAIT((l = look_of(r.shell)).state == LOOK_UNKNOWN);
     CHECK(strstr(l.how, "while a thread runs") != NULL);
     expect(r, LOOK_UNKNOWN);
+}
+
+static void thread_reads(void)
+{
+    pthread_t t;
+    CHECK(pthread_create(&t, NULL, read_terminal, NULL) == 0);
+    ready();
+}
+
+static void job_reader_and_sleep(void)
+{
+    thread_reads();
+    sleep(1000);
+}
+
+static void job_reader_and_time(void)
+{
+    struct timespec long_time = {.tv_sec = 1000};
+    int word = 0;
+    thread_reads();
+    for (;;)
+        syscall(SYS_futex, &word, 0, 0, &long_time, NULL, 0);
+}
+
+static void job_reader_and_child(void)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        job_sleep();
+    thread_reads();
+    waitpid(pid, NULL, 0);
+}
+
+static void job_reader_and_server(void)
+{
+    struct sockaddr any = {.sa_family = AF_UNIX};
+    int s = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK(bind(s, &any, sizeof(any.sa_family)) == 0 && listen(s, 1) == 0);
+    thread_reads();
+    accept(s, NULL, NULL);
+}
+
+static void job_reader_and_loop(void)
+{
+    struct epoll_event e;
+    int ep = loop_with(eventfd(0, 0), EPOLLIN);
+    thread_reads();
+    for (;;)
+        epoll_wait(ep, &e, 1, 30000);
+}
+
+TEST(a_thread_reads_while_the_first_waits_for_something_else)
+{
+    const char *how = "read of the terminal while a thread waits for more";
+    struct look l = expect_job(job_reader_and_sleep, LOOK_UNKNOWN, how);
+    CHECK_INT(l.hint, LOOK_HINT_SOURCES);
+    expect_job(job_reader_and_time, LOOK_UNKNOWN, how);
+    expect_job(job_reader_and_server, LOOK_UNKNOWN, how);
+    l = expect_job(job_reader_and_child, LOOK_UNKNOWN, how);
+    CHECK_INT(l.hint, LOOK_HINT_NONE);
+    expect_job(job_reader_and_loop, LOOK_YES, "read of the terminal");
 }
 
 TEST(nobody_and_no_terminal)
