@@ -460,6 +460,13 @@ size_t shell_exit_echo(const struct shell *sh, struct str bytes, uint64_t *len)
     long nl = at < 0 ? -1 : str_chr(str_sub(bytes, (size_t)at, bytes.n), '\n');
     if (nl < 0)
         return 0;
+    /* trap -p has it in quotes: alone, or before the user's. */
+    struct str p = STR("trap -- '"), before = str_n(bytes.p, (size_t)at);
+    if (str_ends(before, p) &&
+        str_ends(str_trim(str_sub(bytes, (size_t)at, (size_t)nl)), STR("' EXIT"))) {
+        at -= (long)p.n;
+        nl += (long)p.n;
+    }
     *len = (uint64_t)nl + 1;
     return bytes.n - (size_t)at;
 }

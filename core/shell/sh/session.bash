@@ -245,6 +245,7 @@ __od_M() {
         __od_r=;;
     *)
         __od_N
+        __od_T
         __od_e "$2";;
     esac
 }
@@ -259,9 +260,11 @@ __od_v() {
 } 2>/dev/null
 
 # At the exit of the shell: its directory and what it exports, for the same purpose. The
-# status is handed on to a trap of the user's that follows.
+# status is handed on to a trap of the user's that follows; BASH_COMMAND has the command
+# in place of our eval of it. No later command changes it in that trap.
 __od_E() {
     { \builtin printf '%s\0%s\0' "$__od_n" "${PWD-}"; \builtin declare -px; \builtin printf '\0';} >|"$__od_d/x"
+    case ${BASH_COMMAND-} in *__od*) \builtin unset -v BASH_COMMAND && \builtin printf -v BASH_COMMAND %s "${__od_j[1]-}";; esac
     \builtin return "$1"
 }
 # Puts that into the trap on EXIT, before what the user has there.

@@ -275,6 +275,14 @@ TEST(the_line_of_the_trap_on_exit_is_found_whole)
     size_t left = shell_exit_echo(&bash, ours, &len);
     CHECK_INT(ours.n - left, strlen("exit\n"));
     CHECK(str_eq(str_sub(ours, ours.n - left + len, ours.n), STR("echo bye\nbye\n")));
+    ours = STR("a\ntrap -- '{ __od1_E \"$?\";}' EXIT\nb\n");
+    left = shell_exit_echo(&bash, ours, &len);
+    CHECK_INT(ours.n - left, strlen("a\n"));
+    CHECK(str_eq(str_sub(ours, ours.n - left + len, ours.n), STR("b\n")));
+    ours = STR("trap -- '{ __od1_E \"$?\";}\necho bye' EXIT\n");
+    left = shell_exit_echo(&bash, ours, &len);
+    CHECK(str_eq(str_sub(ours, ours.n - left + len, ours.n), STR("echo bye' EXIT\n")));
+    CHECK_INT(ours.n - left, strlen("trap -- '"));
     CHECK_INT(shell_exit_echo(&bash, STR("exit\n{ __od2_E \"$?\";}\n"), &len), 0);
     CHECK_INT(shell_exit_echo(&bash, STR("{ __od1_E \"$?\""), &len), 0);
 }
