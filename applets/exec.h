@@ -44,6 +44,7 @@ struct exec_options {
     int64_t limit_ms, idle_ms, offset, limit;
     bool has_offset, has_limit;
     bool detach, own, no_wait, return_on_input, no_stdin;
+    bool late_input; /* --input after another one, or after --key */
     bool enter, eof, end, follow, error_stream;
     bool text, json, quiet;
     int detach_key;

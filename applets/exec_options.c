@@ -122,8 +122,13 @@ static int take_option(struct exec_options *o, int c, struct err *e)
     case O_USER: o->user = optarg; return 0;
     case O_SHELL: o->shell = optarg; return 0;
     case O_WAIT: o->verbs |= V_WAIT; return 0;
-    case O_INPUT: o->verbs |= V_SEND; o->input = optarg; o->enter = true; return 0;
-    case O_RAW_INPUT: o->verbs |= V_SEND; o->input = optarg; o->enter = false; return 0;
+    case O_INPUT:
+    case O_RAW_INPUT:
+        o->verbs |= V_SEND;
+        o->late_input |= o->input || o->key_count;
+        o->input = optarg;
+        o->enter = c == O_INPUT;
+        return 0;
     case O_INPUT_FILE: o->verbs |= V_SEND; o->input_file = optarg; return 0;
     case O_KEY: o->verbs |= V_SEND; push(&o->keys, &o->key_count); return 0;
     case O_EOF: o->verbs |= V_SEND; o->eof = true; return 0;
@@ -188,6 +193,8 @@ static int check_options(struct exec_options *o, struct err *e)
         wrong = "-p names a process, and commands run in sessions; give --new or -s";
     else if (o->input && o->input_file)
         wrong = "--input and --input-file cannot both be given";
+    else if (o->late_input)
+        wrong = "a call types one text, then the keys; more text needs another call";
     else if (o->end && !(o->verbs & V_KILL))
         wrong = "--end is for --kill";
     else if ((o->follow || o->has_offset || o->error_stream) && !(o->verbs & V_LOGS))

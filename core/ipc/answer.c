@@ -90,6 +90,11 @@ static void running_words(struct buf *out, const struct json *r, const char *com
                                                     : "--input TEXT --wait");
         return;
     }
+    if (json_bool(r, "full_screen", false) && is(waits, "unknown")) {
+        buf_addz(out, "; it uses the whole screen, and may take keys: ");
+        add_hint(out, command, "-s", session, "--key KEYS --wait");
+        return;
+    }
     buf_addz(out, "; wait on: ");
     if (process.n)
         add_hint(out, command, "-p", process, "--wait");

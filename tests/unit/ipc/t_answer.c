@@ -88,6 +88,13 @@ TEST(what_goes_on_is_said_with_the_way_on)
                     "\"full_screen\":true}", "od exec"),
               "still running after 2 s, the time limit has passed: vi probably waits for "
               "input; answer it: od exec --key KEYS --wait");
+    CHECK_STR(words("{\"ok\":true,\"state\":\"running\",\"why\":\"timeout\",\"session\":\"main\","
+                    "\"waiting\":{\"state\":\"unknown\"},\"full_screen\":true}", "od exec"),
+              "still running, the time limit has passed; it uses the whole screen, and may "
+              "take keys: od exec --key KEYS --wait");
+    CHECK_STR(words("{\"ok\":true,\"state\":\"running\",\"why\":\"timeout\","
+                    "\"waiting\":{\"state\":\"no\"},\"full_screen\":true}", "od exec"),
+              "still running, the time limit has passed; wait on: od exec --wait");
     CHECK_STR(words("{\"ok\":true,\"state\":\"running\",\"why\":\"timeout\","
                     "\"session\":\"it's\"}", "od exec"),
               "still running, the time limit has passed; wait on: "
