@@ -14,7 +14,7 @@
  *   the same with a time-out                                    UNKNOWN
  *   any of these while another thread of the process runs       UNKNOWN
  *   any of these by another thread than the first, which waits
- *     for a time, a child, a connection                         UNKNOWN
+ *     for a time, a child; or while one is about the network    UNKNOWN
  *   a process that also holds the master of another terminal:
  *     what the foreground of that terminal does (sudo, script)
  *   denied: a sure YES on a terminal below it (sudo)            YES
@@ -454,13 +454,13 @@ static bool thread_idles(const struct spot *s)
 }
 
 /*
- * Do all processes below p idle, as helpers do that nothing is asked of? If f is given,
- * one of them must have its other end.
+ * Has a process below p the other end of f, and do all of them idle, as helpers do that
+ * nothing is asked of?
  */
 static bool helpers_idle(struct look_work *l, const struct spot *p,
                          const struct procfs_fd *f)
 {
-    bool found = !f;
+    bool found = false;
     for (size_t i = 0; i < l->procs.n; i++) {
         const struct procfs_stat *q = &l->procs.v[i];
         if (q->pid == p->pid || procfs_dead(q) || !descends(l, q->pid, p->pid))
@@ -647,24 +647,38 @@ static bool reads_nothing(const struct procfs_stat *p)
 }
 
 /*
- * Some programs start a thread that waits for commands, and work. Is the first thread
- * of this one about something else than other threads of it?
+ * Some programs start a thread that waits for commands, and work. Is this thread about
+ * something else: the network, or, if it is the first, about anything but other threads?
  */
-static bool first_works(const struct spot *s)
+static bool thread_works(const struct spot *s)
 {
     struct procfs_call c;
     struct look_waiting w;
     struct holdings h;
+    struct procfs_fd f;
+    bool first = s->tid == s->pid;
     if (procfs_call(s->pid, s->tid, &c) < 0 || c.where != PROCFS_CALL)
         return false;
     if (c.number == SYS_futex)
-        return c.arg[3] != 0; /* a time */
+        return first && c.arg[3] != 0; /* a time */
     wait_read(&w, s, &c);
     /* An event loop often has a time-out; one that watches nothing sleeps. */
-    bool works = !w.what || w.others == 0;
+    bool works = first && (!w.what || w.others == 0);
     holdings_read(&h, s);
     for (int i = 0; i < w.others && !works; i++)
-        works = from_outside(s, &h, w.other[i]);
+        works = from_outside(s, &h, w.other[i]) &&
+                (first || (procfs_fd(s->pid, s->tid, w.other[i], &f) == 0 &&
+                           f.kind == PROCFS_SOCKET));
+    return works || c.number == SYS_accept || c.number == SYS_accept4;
+}
+
+static bool others_work(struct spot s, const pid_t *tids, int n)
+{
+    bool works = false;
+    for (int i = 0; i < n && !works; i++) {
+        s.tid = tids[i];
+        works = thread_works(&s);
+    }
     return works;
 }
 
@@ -693,10 +707,13 @@ static void look_process(struct look_work *l, struct finding *f,
     }
     l->runs = l->runs || runs;
     if (mine.state == LOOK_YES && mine.who == p &&
-        (runs || (!first && first_works(&s)))) {
+        (runs || (!first && others_work(s, tids, n)))) {
         size_t used = strlen(mine.how);
         mine.state = LOOK_UNKNOWN;
-        if (!runs && helpers_idle(l, &s, NULL))
+        struct procfs_call c = {0};
+        bool child = procfs_call(s.pid, s.tid, &c) == 0 &&
+                     (c.number == SYS_wait4 || c.number == SYS_waitid);
+        if (!runs && !child)
             mine.hint = LOOK_HINT_SOURCES;
         snprintf(mine.how + used, sizeof(mine.how) - used, " while a thread %s",
                  runs ? "runs" : "waits for more");

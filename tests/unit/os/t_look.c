@@ -128,8 +128,8 @@ static struct rig start_rig(job_fn fn, bool own)
     r.shell = t_fork();
     if (r.shell == 0) {
         close(r.master);
+        close(go[0]); /* may be READY */
         dup2(go[1], READY);
-        close(go[0]);
         if (go[1] != READY)
             close(go[1]);
         become_leader(slave);
@@ -894,6 +894,23 @@ static void job_reader_and_server(void)
     accept(s, NULL, NULL);
 }
 
+static void *serve_network(void *arg)
+{
+    struct pollfd p = {.fd = socket(AF_INET, SOCK_DGRAM, 0), .events = POLLIN};
+    (void)arg;
+    poll(&p, 1, -1);
+    return NULL;
+}
+
+/* As a server in Java, whose first thread waits for that of main(). */
+static void job_reader_and_network(void)
+{
+    pthread_t t;
+    CHECK(pthread_create(&t, NULL, serve_network, NULL) == 0);
+    thread_reads();
+    wait_for_ever(NULL);
+}
+
 static void job_reader_and_loop(void)
 {
     struct epoll_event e;
@@ -910,6 +927,7 @@ TEST(a_thread_reads_while_the_first_waits_for_something_else)
     CHECK_INT(l.hint, LOOK_HINT_SOURCES);
     expect_job(job_reader_and_time, LOOK_UNKNOWN, how);
     expect_job(job_reader_and_server, LOOK_UNKNOWN, how);
+    expect_job(job_reader_and_network, LOOK_UNKNOWN, how);
     l = expect_job(job_reader_and_child, LOOK_UNKNOWN, how);
     CHECK_INT(l.hint, LOOK_HINT_NONE);
     expect_job(job_reader_and_loop, LOOK_YES, "read of the terminal");
