@@ -374,7 +374,8 @@ int procfs_fd(pid_t pid, pid_t tid, int fd, struct procfs_fd *out)
         mode = sx.stx_mode;
         out->rdev = makedev(sx.stx_rdev_major, sx.stx_rdev_minor);
         out->inode = sx.stx_ino;
-    } else if ((errno == ENOSYS || errno == EPERM) && stat(path, &st) == 0) {
+    } else if ((errno == ENOSYS || errno == EPERM || errno == EINVAL) &&
+               stat(path, &st) == 0) { /* EINVAL: gVisor, because of the flags */
         mode = st.st_mode;
         out->rdev = st.st_rdev;
         out->inode = st.st_ino;
@@ -499,8 +500,9 @@ enum procfs_fate procfs_fate(pid_t pid, int sig)
         strstr(text, "\nState:\tX"))
         return FATE_TAKEN;
     for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
-        if (mask_has(text, masks[i], sig) != 0)
-            return i < 2 ? FATE_PENDING : FATE_TAKEN;
+        int has = mask_has(text, masks[i], sig);
+        if (has != 0)
+            return i < 2 && has > 0 ? FATE_PENDING : FATE_TAKEN;
     }
     return FATE_LOST;
 }
@@ -519,8 +521,10 @@ int procfs_memory(pid_t pid, uint64_t address, void *out, size_t n)
     char path[PATH_ROOM];
     snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
+        errno = errno == ENOENT ? ESRCH : errno; /* as the call has it */
         return -1;
+    }
     got = pread(fd, out, n, (off_t)address);
     int err = got >= 0 ? EFAULT : errno;
     close(fd);
