@@ -29,6 +29,10 @@
  * the prompt of Python 3.13. vim and node drop theirs after that time, and the
  * next look is YES. The input of ssh is read on another machine.
  *
+ * Where /proc does not show system calls (gVisor, an emulator), a process without
+ * children that has a terminal as its input while everything below the shell sleeps may
+ * wait for it: UNKNOWN, with LOOK_HINT_PERHAPS.
+ *
  * A terminal multiplexer's server is not part of the foreground job or of the
  * session, but it reads the terminal: if the job itself gives no answer, such
  * daemons below the shell are looked at.
@@ -797,6 +801,46 @@ static void look_terminal(struct look_work *l, struct finding *f,
         finding_set(f, LOOK_UNKNOWN, NULL, "too many processes", "");
 }
 
+static bool has_child(const struct procfs_list *l, pid_t pid)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].ppid == pid && !procfs_dead(&l->v[i]))
+            return true;
+    return false;
+}
+
+/* Does one of its threads do anything but sleep? */
+static bool is_at_work(const struct procfs_stat *p)
+{
+    pid_t tids[LOOK_THREADS_MAX];
+    int n = p->threads > 1 ? procfs_threads(p->pid, tids, LOOK_THREADS_MAX) : 0;
+    struct procfs_stat t;
+    bool works = p->state != 'S';
+    for (int i = 0; i < n && !works; i++)
+        works = procfs_stat(tids[i], &t) == 0 && t.state != 'S';
+    return works;
+}
+
+/* All that can be found out where /proc does not show system calls. */
+static void look_asleep(struct look_work *l, struct finding *f, pid_t shell)
+{
+    struct procfs_fd in;
+    finding_set(f, LOOK_UNKNOWN, NULL, "/proc does not show system calls", "");
+    if (procfs_below(&l->procs, shell, PROCS_MAX) < 0)
+        return;
+    for (size_t i = 0; i < l->procs.n && !l->runs; i++) {
+        const struct procfs_stat *p = &l->procs.v[i];
+        if (reads_nothing(p))
+            continue;
+        l->runs = is_at_work(p);
+        if (!has_child(&l->procs, p->pid) && procfs_fd(p->pid, p->pid, 0, &in) == 0 &&
+            in.kind == PROCFS_DEVICE && major(in.rdev) == PTS_MAJOR) {
+            finding_set(f, LOOK_UNKNOWN, p, "asleep, with the terminal as its input", "");
+            f->hint = LOOK_HINT_PERHAPS;
+        }
+    }
+}
+
 void look_at(pid_t shell, uint64_t feed, struct look *out)
 {
     struct look_work l = {
@@ -808,15 +852,14 @@ void look_at(pid_t shell, uint64_t feed, struct look *out)
     if (procfs_stat(shell, &s) < 0) {
         bool proc = access("/proc/self/stat", F_OK) == 0;
         finding_set(&f, LOOK_UNKNOWN, NULL, proc ? "no such process" : "no /proc", "");
+    } else if (!numbers_fit()) { /* gVisor has no terminals in stat either */
+        out->shell_foreground = s.pgrp == s.tpgid;
+        look_asleep(&l, &f, shell);
     } else if (s.tty == 0 || s.tpgid <= 0) {
         finding_set(&f, LOOK_UNKNOWN, NULL, "no terminal", "");
     } else {
         out->shell_foreground = s.pgrp == s.tpgid;
-        if (numbers_fit())
-            look_terminal(&l, &f, &s);
-        else
-            finding_set(&f, LOOK_UNKNOWN, NULL, "/proc does not show system calls",
-                        "");
+        look_terminal(&l, &f, &s);
     }
     out->state = f.state;
     if (f.state == LOOK_UNKNOWN && f.hint && !l.runs) {

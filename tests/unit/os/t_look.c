@@ -13,6 +13,7 @@
 #include "os/tree.h"
 
 #include "t.h"
+#include "t_kernel.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -117,8 +118,8 @@ static pid_t start_job(job_fn fn, bool front)
     return pid;
 }
 
-/* own: fn is the shell itself; else its foreground job. */
-static struct rig start_rig(job_fn fn, bool own)
+/* The same on any kernel. */
+static struct rig start_any_rig(job_fn fn, bool own)
 {
     char slave[64], c;
     int go[2];
@@ -145,6 +146,13 @@ static struct rig start_rig(job_fn fn, bool own)
     if (read(go[0], &c, 1) != 1)
         T_FAIL("the job did not start");
     return r; /* go[0] stays open: another one of the job may say it too */
+}
+
+/* own: fn is the shell itself; else its foreground job. */
+static struct rig start_rig(job_fn fn, bool own)
+{
+    T_NEEDS(calls);
+    return start_any_rig(fn, own);
 }
 
 static void end_rig(struct rig r)
@@ -933,9 +941,51 @@ TEST(a_thread_reads_while_the_first_waits_for_something_else)
     expect_job(job_reader_and_loop, LOOK_YES, "read of the terminal");
 }
 
+/* From here on our own /proc does not show calls, as gVisor's does not. */
+static void hide_calls(void)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)getpid(), (int)getpid());
+    if (t_has_calls() &&
+        (!t_own_mounts() || mount("/dev/null", path, NULL, MS_BIND, NULL) < 0))
+        T_SKIP("not allowed to mount");
+}
+
+static void expect_perhaps(job_fn fn, bool perhaps)
+{
+    struct rig r = start_any_rig(fn, false);
+    struct look l;
+    T_WAIT(((l = look_of(r.shell)).hint == LOOK_HINT_PERHAPS) == perhaps);
+    for (int i = 0; i < LOOKS; i++, t_pause_ms(1)) {
+        l = look_of(r.shell);
+        CHECK_INT(l.state, LOOK_UNKNOWN);
+        CHECK_INT(l.hint, perhaps ? LOOK_HINT_PERHAPS : LOOK_HINT_NONE);
+        CHECK(!l.shell_reads && (!perhaps || (l.pid > 0 && l.pid != r.shell)));
+    }
+    if (perhaps)
+        CHECK_STR(l.how, "asleep, with the terminal as its input");
+    end_rig(r);
+}
+
+TEST(where_proc_shows_no_calls_sleepers_perhaps_wait)
+{
+    hide_calls();
+    expect_perhaps(job_read, true);
+    expect_perhaps(job_waits_for_child, true);
+}
+
+TEST(where_proc_shows_no_calls_others_do_not)
+{
+    hide_calls();
+    expect_perhaps(job_reads_pipe, false);
+    expect_perhaps(job_busy, false);
+    expect_perhaps(job_reader_and_worker, false);
+}
+
 TEST(nobody_and_no_terminal)
 {
     struct look l;
+    T_NEEDS(calls);
     pid_t pid = t_fork();
     if (pid == 0) {
         setsid();
