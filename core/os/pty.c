@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -52,6 +53,29 @@ int pty_open(int fds[2], int rows, int cols, const struct termios *modes, uid_t 
     fds[0] = master;
     fds[1] = slave;
     return 0;
+}
+
+bool pty_has_groups(int master)
+{
+    pid_t group;
+    return ioctl(master, TIOCGPGRP, &group) == 0 || errno != ENOTTY;
+}
+
+int pty_can_end(int master, struct err *e)
+{
+    struct termios t;
+    int fds[2];
+    if (pty_has_groups(master) || tcgetattr(master, &t) < 0 || !(t.c_lflag & ICANON) ||
+        pty_open(fds, 1, 1, NULL, geteuid()) < 0)
+        return 0;
+    struct pollfd p = {.fd = fds[1], .events = POLLIN};
+    bool ends = write(fds[0], "\004", 1) != 1 || poll(&p, 1, 100) != 0;
+    close(fds[0]);
+    close(fds[1]);
+    return ends ? 0
+                : err_set(e, ERR_UNSUPPORTED,
+                          "the end of input does not reach programs on this system's "
+                          "terminals; end the program, or give it its input by a pipe");
 }
 
 bool pty_hides(int master)

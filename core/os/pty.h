@@ -3,6 +3,8 @@
 #ifndef OD_OS_PTY_H
 #define OD_OS_PTY_H
 
+#include "base/err.h"
+
 #include <stdbool.h>
 #include <sys/types.h>
 #include <termios.h>
@@ -18,6 +20,16 @@ int pty_open(int fds[2], int rows, int cols, const struct termios *modes, uid_t 
 /* Sets the size; the foreground job gets SIGWINCH. Returns 0; -1 with errno. */
 int pty_resize(int master, int rows, int cols);
 
+/*
+ * Does the terminal know its foreground group? gVisor's of 2022 do not: then keys send no
+ * signals either, whatever ISIG says.
+ */
+bool pty_has_groups(int master);
+/*
+ * Would a program that reads lines from the terminal get the end of its input? Gives 0,
+ * or -1 with *e. Where it is not certain, another terminal is tried, for at most 100 ms.
+ */
+int pty_can_end(int master, struct err *e);
 /* Does a program on this terminal, which echoes otherwise, read a line without echo? */
 bool pty_hides(int master);
 

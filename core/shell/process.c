@@ -356,6 +356,8 @@ int process_input(struct process *p, const char *id, struct str bytes, bool eof,
     if (!tty && !(p->proc.r.kind & KEEP_IN))
         return err_set(e, ERR_INVALID, "process %s was started without standard input",
                        p->name);
+    if (tty && eof && pty_can_end(p->proc.in, e) < 0)
+        return -1;
     if (tty && eof && tcgetattr(p->proc.in, &t) == 0 && t.c_cc[VEOF])
         end = (char)t.c_cc[VEOF];
     if (tty && eof)

@@ -5,7 +5,9 @@
  */
 #include "shell/session_own.h"
 
+#include "base/clock.h"
 #include "os/procfs.h"
+#include "os/pty.h"
 #include "shell/spool.h"
 #include "term/termkey.h"
 
@@ -155,6 +157,25 @@ void session_feed_early(struct session *s)
         hold_close_input(&s->input.feed);
 }
 
+/* The signal that a key is, where the terminal itself sends none; 0: not such a key. */
+static int key_signal(const struct session *s, char c)
+{
+    struct termios t;
+    if (pty_has_groups(s->proc.in) || tcgetattr(s->proc.in, &t) < 0 ||
+        !(t.c_lflag & ISIG))
+        return 0;
+    return c == (char)t.c_cc[VINTR]   ? SIGINT
+           : c == (char)t.c_cc[VQUIT] ? SIGQUIT
+           : c == (char)t.c_cc[VSUSP] ? SIGTSTP
+                                      : 0;
+}
+
+/* C-d within a line passes on what there is of it; at its begin it is the end. */
+static int check_end(const struct session *s, struct err *e)
+{
+    return s->input.partial > 0 ? 0 : pty_can_end(s->proc.in, e);
+}
+
 enum { LOOK_BACK = 4 << 20 };
 
 /* Did the program switch the cursor keys (DECCKM)? Its last such sequence decides. */
@@ -186,6 +207,9 @@ int session_key(struct session *s, struct str key, struct err *e)
     if (want_running(s, e) < 0)
         return -1;
     size_t n = termkey(bytes, key, false);
+    int sig = n == 1 && session_busy(s) ? key_signal(s, bytes[0]) : 0;
+    if (sig)
+        return session_signal(s, sig, 0, e);
     if (n >= 3 && bytes[1] == '[')
         n = termkey(bytes, key, application_keys(s));
     if (n == 0)
@@ -195,6 +219,8 @@ int session_key(struct session *s, struct str key, struct err *e)
                        "Space, Backspace, Insert, Delete, F1 to F12, with C-, M- and S-",
                        STR_ARG(key));
     /* A line ends, or is dropped. */
+    if (n == 1 && bytes[0] == 4 && check_end(s, e) < 0)
+        return -1;
     if (n == 1 && memchr("\003\004\r\n\025", bytes[0], 5))
         s->input.partial = 0;
     return send_input(s, str_n(bytes, n), e);
@@ -215,6 +241,8 @@ int session_eof(struct session *s, struct err *e)
     if (want_running(s, e) < 0)
         return -1;
     char c = 4;
+    if (check_end(s, e) < 0)
+        return -1;
     s->input.partial = 0;
     if (tcgetattr(s->proc.in, &t) == 0 && t.c_cc[VEOF])
         c = (char)t.c_cc[VEOF];
@@ -295,13 +323,38 @@ void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eo
 
 /* ---- signals ---- */
 
+/*
+ * Of the jobs that the shell started since then, the group of the newest; 0: none. It is
+ * the one in front, unless all of them were put into the background.
+ */
+static pid_t newest_job(pid_t shell, uint64_t since)
+{
+    enum { JOBS_MAX = 1 << 16 };
+    struct procfs_list l = {0};
+    pid_t group = 0;
+    procfs_below(&l, shell, JOBS_MAX);
+    for (size_t i = 0; i < l.n; i++) {
+        const struct procfs_stat *p = &l.v[i];
+        if (p->ppid == shell && p->pgrp != shell && p->start >= since &&
+            p->state != 'T' && !procfs_dead(p)) {
+            since = p->start;
+            group = p->pgrp;
+        }
+    }
+    procfs_release(&l);
+    return group;
+}
+
 pid_t session_in_front(const struct session *s)
 {
     pid_t group = 0;
     if (s->sh.pty && s->proc.in >= 0 && ioctl(s->proc.in, TIOCGPGRP, &group) == 0 &&
         group > 0)
         return group;
-    return s->proc.r.pid;
+    group = 0;
+    if (s->sh.pty && session_busy(s) && !pty_has_groups(s->proc.in))
+        group = newest_job(s->proc.r.pid, procfs_ticks(clock_ms() - s->cmd.since_ms + 1));
+    return group ? group : s->proc.r.pid;
 }
 
 void session_signal_group(struct session *s, pid_t group, int sig)

@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 enum { RECHECK_MS = 20, ROUNDS_MAX = 5, AFTER_KILL_MS = 500 };
@@ -50,11 +49,7 @@ static pid_t kill_root(const struct killing *k)
 /* The group in the foreground of its terminal; 0: unknown, or none. */
 static pid_t foreground(const struct killing *k)
 {
-    pid_t group = 0;
-    if (!kill_root(k) || k->s->proc.in < 0 ||
-        ioctl(k->s->proc.in, TIOCGPGRP, &group) < 0 || group < 0)
-        return 0;
-    return group;
+    return kill_root(k) && k->s->sh.pty ? session_in_front(k->s) : 0;
 }
 
 /* Does the command that is to end still run? */
@@ -241,11 +236,9 @@ static void on_kill_timer(struct timer *t)
 
 int session_signal_tree(struct session *s, int sig, struct err *e)
 {
-    pid_t group = 0;
     if (!session_busy(s) || !(s->proc.r.flags & KEEP_P_STARTED))
         return err_set(e, ERR_NOTFOUND, "nothing runs in session %s", s->name);
-    if (s->proc.in < 0 || ioctl(s->proc.in, TIOCGPGRP, &group) < 0 || group < 0)
-        group = 0;
+    pid_t group = session_in_front(s);
     struct minder_request q = {.verb = MINDER_SIGNAL_TREE,
                                .pid = s->proc.r.pid,
                                .sig = sig,
