@@ -50,7 +50,15 @@ static bool stays(pid_t pid)
         close(fd);
         return !ended;
     }
-    return errno != ESRCH && procfs_stat(pid, &stat) == 0 && !procfs_dead(&stat);
+    if (errno == ESRCH)
+        return false;
+    int64_t end = clock_ms() + DYING_MS;
+    while (procfs_stat(pid, &stat) == 0 && !procfs_dead(&stat)) {
+        if (clock_ms() >= end)
+            return true;
+        poll(NULL, 0, DYING_MS / 50);
+    }
+    return false;
 }
 
 /* Appends the processes of the list that still run, as text. Returns how many. */
