@@ -46,7 +46,7 @@ T_PROBE(calls, "/proc does not show system calls by this processor's numbers")
     return text[0] ? strtol(text, NULL, 10) == SYS_read : errno == EPERM || errno == EACCES;
 }
 
-T_PROBE(native, "an emulator makes the system calls: it receives descriptors itself")
+T_PROBE(native, "an emulator makes the system calls, and sees to descriptors and buffers itself")
 {
     return t_has_calls();
 }
@@ -85,6 +85,15 @@ T_PROBE(memory_limit, "RLIMIT_AS has no effect")
         _exit(p == MAP_FAILED);
     }
     return WEXITSTATUS(t_reap(pid)) == 1;
+}
+
+T_PROBE(sock_diag, "there is no netlink family that finds sockets")
+{
+    enum { SOCK_DIAG = 4 }; /* of linux/netlink.h, which musl does not have */
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, SOCK_DIAG);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 T_PROBE(tcp_info, "TCP_INFO is not passed on as the structure that it is")

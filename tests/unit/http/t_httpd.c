@@ -9,6 +9,7 @@
 #include "net/addr.h"
 
 #include "t.h"
+#include "t_kernel.h"
 
 #include <net/if.h>
 #include <netinet/in.h>
@@ -1310,6 +1311,7 @@ static void set_loopback(bool up)
 /* The peer acknowledged the answer and closed; our own end is not acknowledged yet. */
 TEST(an_answer_has_arrived_before_the_end_of_the_connection_has)
 {
+    T_NEEDS(tcp_info);
     if (unshare(CLONE_NEWNET | (geteuid() == 0 ? 0 : CLONE_NEWUSER)) < 0)
         T_SKIP("not allowed to make a network namespace");
     set_loopback(true);

@@ -8,6 +8,7 @@
 #include "io/job_run.h"
 
 #include "t.h"
+#include "t_kernel.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -358,6 +359,7 @@ TEST(a_program_in_a_job_is_run_to_its_end)
 
 TEST(what_a_program_leaves_behind_ends_with_it)
 {
+    T_NEEDS(subreaper);
     const char *argv[] = {"sh", "-c", "sleep 600 & echo $! >&2", NULL};
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     struct heard *h = start((struct job_spec){.program = (char *const *)argv});
@@ -634,6 +636,7 @@ static int take_memory(void *arg, const struct job_child *c, struct err *e)
 
 TEST(memory)
 {
+    T_NEEDS(memory_limit);
     struct heard *h = run_one((struct job_spec){.fn = take_memory, .memory = 16 << 20});
     CHECK(strstr(h->result.text, strerror(ENOMEM)) != NULL);
     drop(h);
@@ -799,6 +802,7 @@ static int leave_someone(void *arg, const struct job_child *c, struct err *e)
 
 TEST(what_it_leaves_behind_ends_with_it)
 {
+    T_NEEDS(subreaper);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     struct heard *h = start((struct job_spec){.fn = leave_someone});
     run();

@@ -6,6 +6,7 @@
 #include "keeper/keepmsg.h"
 
 #include "t.h"
+#include "t_kernel.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -377,6 +378,7 @@ static void check_without(void)
 
 TEST(descriptors_that_do_not_fit_are_all_left_out)
 {
+    T_NEEDS(native);
     open_pair();
     int list[16];
     for (int i = 0; i < 16; i++)

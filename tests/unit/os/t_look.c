@@ -1226,6 +1226,7 @@ static void look_as_two(job_fn fn, enum look_state want)
 
 TEST(root_without_ptrace_over_another_user)
 {
+    T_NEEDS(calls);
     if (geteuid() != 0)
         T_SKIP("only root can become somebody else");
     CHECK(drop_ptrace());
@@ -1255,6 +1256,7 @@ static void job_of_another_and_read(void)
 
 TEST(one_of_a_job_is_denied)
 {
+    T_NEEDS(calls);
     if (geteuid() != 0)
         T_SKIP("only root can become somebody else");
     CHECK(drop_ptrace());
@@ -1377,6 +1379,7 @@ static void try_program(const char *program, const char *command, const char *co
 
 TEST(bash_at_its_prompt_and_in_read)
 {
+    T_NEEDS(calls);
     if (!have("bash"))
         T_SKIP("no bash");
     struct rig r = real_bash();
@@ -1401,6 +1404,7 @@ TEST(bash_at_its_prompt_and_in_read)
 
 TEST(programs_that_wait)
 {
+    T_NEEDS(calls);
     if (!have("bash"))
         T_SKIP("no bash");
     try_program("cat", "cat", "cat", LOOK_YES);
@@ -1419,6 +1423,7 @@ TEST(programs_that_wait)
 
 TEST(programs_that_do_not)
 {
+    T_NEEDS(calls);
     if (!have("bash"))
         T_SKIP("no bash");
     try_program("sleep", "sleep 1000", "sleep", LOOK_NO);

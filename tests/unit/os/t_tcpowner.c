@@ -3,6 +3,7 @@
 #include "os/tcpowner.h"
 
 #include "t.h"
+#include "t_kernel.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -70,7 +71,7 @@ static void finish(struct pair *p)
 
 static void owned_by(const struct pair *p, uid_t wanted)
 {
-    for (int i = 0; i < WAYS; i++) {
+    for (int i = t_has_sock_diag() ? 0 : 1; i < WAYS; i++) {
         uid_t uid = 12345;
         if (ways[i](&p->at, &p->to, &uid) < 0)
             T_FAIL("way %d: %s", i, strerror(errno));
