@@ -87,6 +87,7 @@ T_PROBE(memory_limit, "RLIMIT_AS has no effect")
     return WEXITSTATUS(t_reap(pid)) == 1;
 }
 
+/* Where an emulator lacks it, /proc/net/tcp has the bytes of addresses in another order. */
 T_PROBE(sock_diag, "there is no netlink family that finds sockets")
 {
     enum { SOCK_DIAG = 4 }; /* of linux/netlink.h, which musl does not have */

@@ -6,6 +6,7 @@
 #include "os/spawn.h"
 
 #include "t.h"
+#include "t_kernel.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -414,6 +415,7 @@ TEST(what_is_no_terminal_cannot_be_the_controlling_one)
 
 TEST(a_subreaper_stays_one_in_the_program)
 {
+    T_NEEDS(subreaper);
     /* The orphan's parent, as it sees it itself, is the shell. */
     static const char script[] =
         "(sh -c 'while read -r _ _ _ p _ </proc/self/stat && [ \"$p\" != '$$' ]; do "
