@@ -61,21 +61,30 @@ bool pty_has_groups(int master)
     return ioctl(master, TIOCGPGRP, &group) == 0 || errno != ENOTTY;
 }
 
+/* Does the end of input reach a program here? Another terminal is asked, once. */
+static bool ends_reach(void)
+{
+    static enum { UNKNOWN, REACH, LOST } known;
+    int fds[2];
+    if (known == UNKNOWN && pty_open(fds, 1, 1, NULL, geteuid()) == 0) {
+        struct pollfd p = {.fd = fds[1], .events = POLLIN};
+        bool lost = write(fds[0], "\004", 1) == 1 && poll(&p, 1, 100) == 0;
+        close(fds[0]);
+        close(fds[1]);
+        known = lost ? LOST : REACH;
+    }
+    return known != LOST;
+}
+
 int pty_can_end(int master, struct err *e)
 {
     struct termios t;
-    int fds[2];
     if (pty_has_groups(master) || tcgetattr(master, &t) < 0 || !(t.c_lflag & ICANON) ||
-        pty_open(fds, 1, 1, NULL, geteuid()) < 0)
+        ends_reach())
         return 0;
-    struct pollfd p = {.fd = fds[1], .events = POLLIN};
-    bool ends = write(fds[0], "\004", 1) != 1 || poll(&p, 1, 100) != 0;
-    close(fds[0]);
-    close(fds[1]);
-    return ends ? 0
-                : err_set(e, ERR_UNSUPPORTED,
-                          "the end of input does not reach programs on this system's "
-                          "terminals; end the program, or give it its input by a pipe");
+    return err_set(e, ERR_UNSUPPORTED,
+                   "the end of input does not reach programs on this system's terminals; "
+                   "end the program, or give it its input by a pipe");
 }
 
 bool pty_hides(int master)

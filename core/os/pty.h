@@ -27,7 +27,8 @@ int pty_resize(int master, int rows, int cols);
 bool pty_has_groups(int master);
 /*
  * Would a program that reads lines from the terminal get the end of its input? Gives 0,
- * or -1 with *e. Where it is not certain, another terminal is tried, for at most 100 ms.
+ * or -1 with *e. Where it is not certain, another terminal is tried, once in a process,
+ * for at most 100 ms.
  */
 int pty_can_end(int master, struct err *e);
 /* Does a program on this terminal, which echoes otherwise, read a line without echo? */
