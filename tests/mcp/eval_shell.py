@@ -390,6 +390,29 @@ def _(case, model):
     same(ends(model.tool("shell", command="echo lives")).lines[-2:-1], ["lives"])
 
 
+@row("a client that gives up a call for a busy session: its command never runs", legacy=True)
+@asked
+def _(case, model):
+    gate, late = os.path.join(case.dir, "gate"), os.path.join(case.dir, "late")
+    os.mkfifo(gate)
+    os.chmod(gate, 0o666)
+    ends(model.tool("shell", command="true"))
+    first = model.begin("shell", command="read x < gate; echo ok")
+    wait_for(lambda: "running" in model.tool("sessions").text, "it runs")
+    model.stop(first, "timed out")
+    same(first.end(), None)
+    second = model.begin("shell", command=f"touch {late}")
+    wait_for(lambda: f"touch {late}" in log_text(case), "it is in the log")
+    model.stop(second, "McpError: MCP error -32001: Request timed out")
+    same(second.end(), None)
+    with open(gate, "w") as file:
+        file.write("x\n")
+    said = ends(model.tool("shell_input"))
+    has(said.lines[0], "[command ", ", begun before")
+    same(said.body.split("\n")[1:], ["ok"], said)
+    same(ends(model.tool("shell", command="ls")).body, "gate")
+
+
 @row("a call that is stopped ends all that it started, also what ignores INT", legacy=True)
 @asked
 def _(case, model):

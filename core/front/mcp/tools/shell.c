@@ -244,10 +244,11 @@ static void stop(struct tool_call *c, enum tool_stop why)
         return;
     }
     bool runs = a && s && session_running(s, a->command);
+    bool waits = a && (!a->begun || (s && session_queued(s, a->command)));
     if (why == TOOL_CANCELLED && runs) {
         interrupt(c->en, s, a->command);
-    } else if (why == TOOL_CANCELLED && a) {
-        actions_cancel(c->actions, c->action, &e);
+    } else if ((why == TOOL_CANCELLED && a) || (why == TOOL_TIMED_OUT && waits)) {
+        actions_cancel(c->actions, c->action, &e); /* nobody expects it to run later */
     } else if (a || r->event) {
         struct told *t = told_of(c->fronts, r->session);
         t->command = c->action;
