@@ -266,6 +266,9 @@ static void put_wait(struct json *to, const struct json *args, const struct json
 
 /* ---- all arguments ---- */
 
+/* Gemini CLI adds this to the schema of each tool, for itself, and passes it on. */
+#define CLIENTS_OWN "wait_for_previous"
+
 /* Takes arguments by their own names, and missing ones by their other names. */
 static struct json *by_name(const struct tool *t, const struct json *args,
                             struct buf *notes)
@@ -279,7 +282,7 @@ static struct json *by_name(const struct tool *t, const struct json *args,
     for (const struct json *v = json_first(args); v; v = json_next(v)) {
         struct str name = str_of(json_name(v)), to_name = meant_by(t, name);
         char z[NAME_MAX_SHOWN];
-        if (row_of(t, name))
+        if (row_of(t, name) || str_eq(name, STR(CLIENTS_OWN)))
             continue;
         if (to_name.n == 0 || to_name.n >= sizeof(z)) {
             buf_addf(notes, "(%.*s is not an argument of %s and was ignored; it takes ",

@@ -116,6 +116,9 @@ TEST(unknown_names)
     CHECK_STR(buf_z(&notes), "(colour is not an argument of shell and was ignored; it "
                              "takes command, view?, new_string?, limit?, all?, "
                              "wait_s?)\n");
+    CHECK_STR(straight("{\"command\":\"a\",\"wait_for_previous\":true}"),
+              "{\"command\":\"a\"" REST);
+    CHECK_STR(buf_z(&notes), "");
 }
 
 TEST(ranges)
