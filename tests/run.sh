@@ -7,7 +7,7 @@
 #
 #   build      the release and the dev build, then tests/scenario/build.test
 #   unit       tests/unit/ROOM, with sanitizers (glibc)    unit-musl  as released
-#   scenario wire mcp fault compat kernels browser images
+#   scenario wire mcp agents fault compat kernels browser images
 #              tests/GROUP/*.test, on the release
 #   cross      another processor's build, under an emulator
 #   fleet      build/deploy in real engines; not part of all
@@ -15,7 +15,7 @@
 #   fuzz       each target of tests/fuzz for FUZZ_SECONDS, as clang and libFuzzer build it
 #   quick, all several of them; in `all`, what the fuzzers try is the same each time
 #
-# Every program has TEST_LIMIT seconds (120; twice that in browser and compat), times
+# Every program has TEST_LIMIT seconds (120; twice that in browser, compat, agents), times
 # OD_TEST_SLOW: how many times slower than usual (0.5 ms) an execution is here, from 2 to 8,
 # measured at the start. The limits of waiting within programs are multiplied by it too. A
 # group without programs prints nothing. Logs are in out/test/GROUP/NAME.log; those of
@@ -76,7 +76,7 @@ run_one() {
     build) limit=$((600 * OD_TEST_SLOW)) run=(sh "$2") ;;
     cross) limit=$((1800 * OD_TEST_SLOW)) run=(sh "$2") ;;
     images) limit=$((900 * OD_TEST_SLOW)) ;;
-    browser | compat) limit=$((2 * limit)) ;; # browsers and peers compute most of it
+    browser | compat | agents) limit=$((2 * limit)) ;; # browsers and peers compute most of it
     fleet) limit=3600 ;; # a Kubernetes is built
     corpus) run=(tests/lib/fuzz-one.sh "$2" corpus) ;;
     fuzz) limit=$fuzz_limit run=(tests/lib/fuzz-one.sh "$2") ;;
@@ -163,7 +163,7 @@ run_programs() {
     local group=$1 program log jobs=$jobs
     case $group in
     fleet) jobs=1 ;; # each is an engine
-    scenario | wire | mcp | kernels | compat | browser) jobs=$((jobs + 1)) ;;
+    scenario | wire | mcp | agents | kernels | compat | browser) jobs=$((jobs + 1)) ;;
     esac
     mkdir -p "$logs/$group"
     rm -f "$logs/$group"/*.log "$logs/$group"/*.log.first
@@ -246,6 +246,11 @@ prepare() {
         tests/images/roots.sh valkey >/dev/null || :
         [ -x "out/$arch-release/od" ] || build release all
         ;;
+    agents) # and the agents, before their tests' time begins
+        build/tools.sh test >&2 || :
+        tests/agents/fetch.sh >/dev/null || :
+        [ -x "out/$arch-release/od" ] || build release all
+        ;;
     fault | browser)
         build/tools.sh test >&2 || :
         [ -x "out/$arch-release/od" ] || build release all
@@ -267,7 +272,7 @@ for g; do
     all)
         export OD_TEST_DEEP=1 FUZZ_SEED=${FUZZ_SEED:-1}
         again=${TEST_AGAIN:-4}
-        groups+=(build unit unit-musl scenario wire mcp kernels fault images compat browser)
+        groups+=(build unit unit-musl scenario wire mcp agents kernels fault images compat browser)
         groups+=(cross corpus fuzz)
         ;;
     *) groups+=("$g") ;;
