@@ -328,7 +328,8 @@ class Qwen(Agent):
 
     def configure(self):
         self.env.update(OPENAI_API_KEY="none", OPENAI_BASE_URL=self.model.url + "/v1",
-                        OPENAI_MODEL="qwen3-vl-plus")
+                        OPENAI_MODEL="qwen3-vl-plus",
+                        QWEN_CODE_LEGACY_MCP_BLOCKING="1")  # connects before it is asked
         self.write(".qwen/settings.json", settings(self, "openai", alwaysLoadTools=True))
         self.program = [NODE, program("@qwen-code/qwen-code/cli-entry.js")]
 
