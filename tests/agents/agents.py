@@ -201,6 +201,7 @@ class Agent:
 
     deferred    tools that the model does not see before it searches for them
     also        arguments that the agent adds to a tool's schema, for itself
+    longest     seconds that od lets a call of it wait
     interrupt   SIGINT stops the command in od, too
     cancel      a cancelled turn does
     gives_up    when its patience is over: "goes on" or "stops" is the command; "waits":
@@ -209,7 +210,7 @@ class Agent:
     forgets     it takes the tools from the model then
     """
 
-    deferred, also = (), {}
+    deferred, also, longest = (), {}, 50
     interrupt, cancel, gives_up, comes_back, forgets = False, True, "goes on", False, False
 
     def __init__(self, model, patience=None):
@@ -240,7 +241,7 @@ class Agent:
 
 class Claude(Agent):
     name, conversation = "claude", Stream
-    prefix, comes_back = "mcp__computer__", True
+    prefix, comes_back, longest = "mcp__computer__", True, 240
     deferred = ("write", "python", "browse", "browser_act", "sessions")
 
     def configure(self):
@@ -306,7 +307,8 @@ def settings(agent, auth, **more):
 
 class Gemini(Agent):
     name, conversation = "gemini", Acp
-    prefix, cancel, also = "mcp_computer_", False, {"wait_for_previous": True}
+    prefix, cancel, longest = "mcp_computer_", False, 240
+    also = {"wait_for_previous": True}
 
     def configure(self):
         self.env.update(GEMINI_API_KEY="none", GOOGLE_GEMINI_BASE_URL=self.model.url,
@@ -324,7 +326,7 @@ class Gemini(Agent):
 
 class Qwen(Agent):
     name, conversation = "qwen", Acp
-    prefix, comes_back = "mcp__computer__", True
+    prefix, comes_back, longest = "mcp__computer__", True, 240
 
     def configure(self):
         self.env.update(OPENAI_API_KEY="none", OPENAI_BASE_URL=self.model.url + "/v1",

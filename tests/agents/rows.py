@@ -122,7 +122,7 @@ class Case:
             "tour": [
                 Call("shell", command="seq 1 3000"),
                 Call("shell", command="seq -f '%0200.f' 1 3000"),
-                Call("shell", command="echo oops >&2; sh -c 'exit 3'"),
+                Call("shell", command="echo oops >&2; sh -c 'exit 3'", wait_s=500),
                 Call("read", path=self.dir + "/a.png"),
                 Call("read", path="/none/here"),
                 Call("shell", before=self.crash, command="echo after the crash"),
@@ -267,8 +267,13 @@ def _(case):
 @row("a status other than 0 is in the state line, and no error", process="talk")
 def _(case):
     result = case.result("tour", 2)
-    has(result.text, "oops\n[exit 3 in ")
+    has(result.text, "oops\n", "\n[exit 3 in ")
     holds(not result.error, result)
+
+
+@row("od knows the agent: a call waits at most {longest} s", process="talk")
+def _(case):
+    has(case.result("tour", 2).text, f"wait_s is at most {case.kind.longest} for this client")
 
 
 @row("a picture reaches the model as a picture", process="talk")
@@ -352,7 +357,7 @@ def words(kind):
     late = {"goes on": "the command goes on, and its output comes", "stops": "the command is stopped",
             "waits": "it waits on, for there is progress"}
     stops = {True: "is stopped", False: "goes on"}
-    return {"interrupt": stops[kind.interrupt], "cancel": stops[kind.cancel],
+    return {"longest": kind.longest, "interrupt": stops[kind.interrupt], "cancel": stops[kind.cancel],
             "gives_up": late[kind.gives_up],
             "comes_back": "the agent starts it again" if kind.comes_back else
                           "its tools are gone" if kind.forgets else "calls fail from then on"}

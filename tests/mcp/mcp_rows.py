@@ -188,6 +188,7 @@ def _(server):
     def said(**more):
         return text_of(session(server, **more).ask(call(1, "echo", text="a")))
     has(said(client="claude-code"), "wait 240 bytes 16000")
+    has(said(client="qwen-cli-mcp-client-computer"), "wait 240 bytes 16000")
     has(said(client="codex-mcp-client"), "wait 50 bytes 9500")
     has(said(query="?max_wait=7&answer_bytes=2000"), "wait 7 bytes 2000")
     for query in ("?max_wait=0", "?answer_bytes=1", "?tools=shall", "?max_wait=x"):

@@ -260,7 +260,8 @@ void mcp_call_start(struct mcp_call *k)
 static void know_client(struct mcp_call *k, const struct mcp_ask *a)
 {
     bool patient = strcmp(a->client, "claude-code") == 0 ||
-                   strncmp(a->client, "gemini-cli", 10) == 0;
+                   strncmp(a->client, "gemini-cli", 10) == 0 ||
+                   strncmp(a->client, "qwen-cli", 8) == 0;
     bool narrow = strncmp(a->client, "codex", 5) == 0;
     int64_t answer = a->wish->answer ? a->wish->answer : narrow ? 9500 : TOOL_ANSWER;
     k->c.client.max_wait_s = a->wish->max_wait_s ? (int)a->wish->max_wait_s
