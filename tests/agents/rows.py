@@ -199,8 +199,9 @@ def state_of(result):
 
 
 def failed(result):
-    """A model can see that it failed: by its mark, or by what od wrote."""
-    holds(result.error or re.search(r"\[failed\]|error|failed", result.text), result)
+    """A model can see that it failed: by its mark, or by what od or the agent wrote."""
+    words = r"\[failed\]|error|failed|not connected|timed out"
+    holds(result.error or re.search(words, result.text, re.I), result)
     return True
 
 
@@ -327,7 +328,7 @@ def _(case):
         same(state_of(result), "still running")
     else:
         has(result.text.lower(), "timed out")
-        failed(result) if case.kind.name != "qwen" else None
+        failed(result)
     if case.kind.gives_up == "stops":
         has(then.text, "killed by SIGINT")
     else:
