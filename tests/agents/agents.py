@@ -36,8 +36,9 @@ class Run:
         self.log = f"{agent.home}/{agent.name}-{next(numbers)}.log"
         show_log(self.log)
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(words, env=agent.env, cwd=agent.work, stdin=stdin,
-                                            stdout=stdout or log, stderr=log, start_new_session=True)
+            self.process = subprocess.Popen(
+                words, env=agent.env, cwd=agent.work, stdin=stdin, stdout=stdout or log,
+                stderr=log, start_new_session=True)
         at_end(self.kill)
 
     def kill(self):
@@ -133,7 +134,8 @@ class Acp(Rpc):
 
     def begin(self):
         self.answer(self.ask("initialize", protocolVersion=1, clientCapabilities={}), "initialize")
-        made = self.answer(self.ask("session/new", cwd=self.agent.work, mcpServers=[]), "session/new")
+        asked = self.ask("session/new", cwd=self.agent.work, mcpServers=[])
+        made = self.answer(asked, "session/new")
         self.session = made["sessionId"]
 
     def say(self, text):
@@ -188,10 +190,12 @@ class Stream(Talk):
                    "request": {"subtype": "interrupt"}})
 
     def turn_ends(self):
-        results = wait_for(lambda: [m for m in self.seen if m["type"] == "result"][self.turns - 1:] or
-                           self.ended(), "the turn ends")
-        holds(results is not True, "the agent ended", self.said()[-3000:])
-        return results[0]["subtype"]
+        def results():
+            return [m for m in self.seen if m["type"] == "result"][self.turns - 1:]
+
+        wait_for(lambda: results() or self.ended(), "the turn ends")
+        holds(results(), "the agent ended", self.said()[-3000:])
+        return results()[0]["subtype"]
 
 
 class Agent:
@@ -314,8 +318,8 @@ class Gemini(Agent):
         self.env.update(GEMINI_API_KEY="none", GOOGLE_GEMINI_BASE_URL=self.model.url,
                         GEMINI_CLI_NO_RELAUNCH="true")
         self.write(".gemini/settings.json", settings(self, "gemini-api-key"))
-        self.program = [NODE, program("@google/gemini-cli/bundle/gemini.js"), "-m", "gemini-2.5-flash",
-                        "--skip-trust"]
+        self.program = [NODE, program("@google/gemini-cli/bundle/gemini.js"), "-m",
+                        "gemini-2.5-flash", "--skip-trust"]
 
     def words(self, text):
         return [*self.program, "-o", "stream-json", "-p", text]

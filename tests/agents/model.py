@@ -111,10 +111,12 @@ class Anthropic:
         start = {"type": "text", "text": ""}
         delta = {"type": "text_delta", "text": text}
         if tool:
-            start = {"type": "tool_use", "id": f"toolu_{next(numbers)}", "name": tool.name, "input": {}}
+            start = {"type": "tool_use", "id": f"toolu_{next(numbers)}", "name": tool.name,
+                     "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
-        message = {"id": f"msg_{next(numbers)}", "type": "message", "role": "assistant", "content": [],
-                   "model": asked.body["model"], "stop_reason": None, "stop_sequence": None}
+        message = {"id": f"msg_{next(numbers)}", "type": "message", "role": "assistant",
+                   "model": asked.body["model"], "content": [], "stop_reason": None,
+                   "stop_sequence": None}
         if not asked.body.get("stream"):
             whole = {**message, "content": [{**start, "text": text}], "stop_reason": "end_turn"}
             return [{**whole, "usage": usage}]
@@ -156,8 +158,9 @@ class Responses:
 
     @staticmethod
     def answer(asked, tool, arguments, text):
+        said = {"type": "output_text", "text": text, "annotations": []}
         item = {"type": "message", "id": f"msg_{next(numbers)}", "role": "assistant",
-                "status": "completed", "content": [{"type": "output_text", "text": text, "annotations": []}]}
+                "status": "completed", "content": [said]}
         if tool:
             item = {"type": "function_call", "id": f"fc_{next(numbers)}", "status": "completed",
                     "call_id": f"call_{next(numbers)}", "arguments": json.dumps(arguments),
@@ -202,7 +205,8 @@ class Chat:
         if tool:
             called = {"name": tool.name, "arguments": json.dumps(arguments)}
             message = {"role": "assistant", "content": None, "tool_calls": [
-                {"index": 0, "id": f"call_{next(numbers)}", "type": "function", "function": called}]}
+                {"index": 0, "id": f"call_{next(numbers)}", "type": "function",
+                 "function": called}]}
         end = "tool_calls" if tool else "stop"
         whole = {"id": f"chat_{next(numbers)}", "created": 1, "model": asked.body["model"],
                  "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}}
@@ -245,7 +249,8 @@ class Gemini:
     def answer(asked, tool, arguments, text):
         part = {"text": text}
         if tool:
-            part = {"functionCall": {"id": f"call_{next(numbers)}", "name": tool.name, "args": arguments}}
+            part = {"functionCall": {"id": f"call_{next(numbers)}", "name": tool.name,
+                                     "args": arguments}}
         return [{"candidates": [{"index": 0, "finishReason": "STOP",
                                  "content": {"role": "model", "parts": [part]}}],
                  "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 9,
@@ -253,8 +258,9 @@ class Gemini:
 
 
 def dialect(path):
-    for end, kind in (("/messages", Anthropic), ("/responses", Responses), ("/chat/completions", Chat),
-                      (":streamGenerateContent", Gemini), (":generateContent", Gemini)):
+    for end, kind in (("/messages", Anthropic), ("/responses", Responses),
+                      ("/chat/completions", Chat), (":streamGenerateContent", Gemini),
+                      (":generateContent", Gemini)):
         if path.partition("?")[0].endswith(end):
             return kind
     return None
