@@ -348,11 +348,11 @@ class Model:
             return kind.answer(asked, None, None, f"there is no tool {call.tool}")
         return kind.answer(asked, tools[0], call.arguments, "")
 
-    def knows(self, name):
-        """Did the newest request that has tools have this one?"""
+    def knows(self, name, since):
+        """Did a request after the first `since` have this tool? Those for titles and
+        proposals have others."""
         with self.lock:
-            newest = [each for each in self.asked if each.tools][-1:]
-        return bool(newest and self.names(newest[0], name))
+            return any(self.names(each, name) for each in self.asked[since:])
 
     @staticmethod
     def names(asked, name):

@@ -19,6 +19,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import traceback
 import zlib
 
@@ -376,8 +377,10 @@ def main():
     processes = ["once", "talk", "late"]
     last = max((processes.index(each.options["process"]) for each in chosen), default=-1)
     for process in processes[:last + 1]:
+        begun = time.monotonic()
         try:
             getattr(case, process)()
+            print(f"# {process}: {time.monotonic() - begun:.1f} s", flush=True)
         except Exception:  # its rows, and those of the next processes, do not hold
             notes = short(traceback.format_exc()) + case.model.faults[:1]
             tap.line(False, f"{sys.argv[1]}: the process {process}", notes)
