@@ -673,7 +673,10 @@ static bool thread_works(const struct spot *s)
         works = from_outside(s, &h, w.other[i]) &&
                 (first || (procfs_fd(s->pid, s->tid, w.other[i], &f) == 0 &&
                            f.kind == PROCFS_SOCKET));
-    return works || c.number == SYS_accept || c.number == SYS_accept4;
+#ifdef SYS_accept /* not on s390x */
+    works = works || c.number == SYS_accept;
+#endif
+    return works || c.number == SYS_accept4;
 }
 
 static bool others_work(struct spot s, const pid_t *tids, int n)
