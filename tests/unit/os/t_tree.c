@@ -7,7 +7,7 @@
 
 #include "os/procfs.h"
 
-#include "t.h"
+#include "t_kernel.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -202,6 +202,7 @@ TEST(nobody_below)
 
 TEST(a_daemon_does_not_get_away)
 {
+    T_NEEDS(subreaper);
     struct tree_result r;
     pid_t a = start_shell(DAEMON "a; sleep 1000", NULL, true);
     pid_t b = start_shell(DAEMON "b; sleep 1000", NULL, true);
@@ -220,6 +221,7 @@ TEST(a_daemon_does_not_get_away)
 
 TEST(an_orphan_elsewhere_is_known_by_its_tag)
 {
+    T_NEEDS(subreaper);
     /* Shells that are no subreapers: their orphans come to us. */
     struct tree_result r;
     char longer[40];
@@ -448,6 +450,7 @@ static void kill_forks(void (*fn)(void), int first, int from)
 
 TEST(forks_that_run_away)
 {
+    T_NEEDS(subreaper);
     kill_forks(relay_race, 4, 100);
 }
 
@@ -492,6 +495,7 @@ TEST(refused_signals_are_counted)
 
 TEST(without_proc_the_session_is_signalled)
 {
+    T_NEEDS(subreaper);
     struct tree_result r;
     pid_t root = start_shell("sleep 1000 & echo $! >a;" DAEMON
                              "b; while :; do sleep 1000; done", NULL, true);
