@@ -187,6 +187,7 @@ static int run_program(const struct job_spec *s, const struct job_child *c, stru
                               .err_fd = c->out};
     int status = 0;
     signal(SIGXFSZ, SIG_DFL);
+    setenv("LC_ALL", "C", 1);
     if (job_run(&q, &status, e) < 0)
         return -1;
     if (!WIFEXITED(status))

@@ -81,8 +81,9 @@ struct job_spec {
     void *arg; /* the child has a copy of what it points to */
     /*
      * Instead of fn: a program and its arguments, NULL at the end, looked up in PATH. It
-     * reads fds[0], or nothing; its error output is the job's output, what it prints is
-     * dropped. An exit status other than 0 is the error INVALID.
+     * reads fds[0], or nothing; its error output is the job's output, in the words of the
+     * locale C; what it prints is dropped. An exit status other than 0 is the error
+     * INVALID.
      */
     char *const *program;
     const int *fds;     /* the caller's, who may close them after job_start */
