@@ -178,7 +178,7 @@ run_programs() {
 
 # Runs each program that failed once more; now its results are added.
 run_again() {
-    local group program log
+    local failure group program log
     again=0
     for failure in "${failures[@]}"; do
         read -r group program log <<<"$failure"

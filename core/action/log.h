@@ -40,9 +40,9 @@ int actions_line(struct actions *all, uint64_t id, struct buf *out);
  * bytes of its words. */
 int actions_error(const struct json *observation, struct err *e);
 /*
- * Returns the observation `end`, which the caller frees. Returns NULL and sets *e: to its
- * error, if it is one; to *lost, or that it is no longer kept, if there is none. end and
- * lost are what a watcher's `ended` gets; lost may be NULL.
+ * Returns the observation `end`, which the caller frees. Returns NULL and sets *e if it
+ * is an error, or if there is none: then *e is *lost, or GONE. end and lost are what a
+ * watcher's `ended` gets; lost may be NULL.
  */
 struct json *actions_observation(struct actions *all, uint64_t end,
                                  const struct err *lost, struct err *e);

@@ -248,7 +248,7 @@ static void stop(struct tool_call *c, enum tool_stop why)
     if (why == TOOL_CANCELLED && runs) {
         interrupt(c->en, s, a->command);
     } else if ((why == TOOL_CANCELLED && a) || (why == TOOL_TIMED_OUT && waits)) {
-        actions_cancel(c->actions, c->action, &e); /* nobody expects it to run later */
+        actions_cancel(c->actions, c->action, &e); /* it must not run later */
     } else if (a || r->event) {
         struct told *t = told_of(c->fronts, r->session);
         t->command = c->action;
