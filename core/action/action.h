@@ -228,6 +228,7 @@ int actions_cancel(struct actions *all, uint64_t id, struct err *e);
 /* A watcher of all actions. Embedded in its owner, zeroed. */
 struct action_watch {
     struct list node;
+    struct actions *all;
     /* The output of a->command in a->session begins, at a->from. May be NULL. */
     void (*started)(struct action_watch *w, const struct action *a);
     /*

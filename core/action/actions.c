@@ -212,14 +212,48 @@ void action_go(struct action *a)
     actions_turn(a->all);
 }
 
-/* ---- ends ---- */
+/* ---- watchers ---- */
+
+void actions_watch(struct actions *all, struct action_watch *w)
+{
+    w->all = all;
+    list_add_tail(&all->watches, &w->node);
+}
+
+void actions_unwatch(struct action_watch *w)
+{
+    if (!w->node.next || list_empty(&w->node))
+        return;
+    for (struct watch_round *r = w->all->rounds; r; r = r->outer) {
+        if (r->next == &w->node)
+            r->next = w->node.next;
+    }
+    list_del(&w->node);
+}
+
+static struct action_watch *round_next(struct actions *all, struct watch_round *r)
+{
+    struct list *n = r->next;
+    if (n == &all->watches) {
+        all->rounds = r->outer;
+        return NULL;
+    }
+    r->next = n->next;
+    return list_entry(n, struct action_watch, node);
+}
+
+static struct action_watch *round_begin(struct actions *all, struct watch_round *r)
+{
+    *r = (struct watch_round){.next = all->watches.next, .outer = all->rounds};
+    all->rounds = r;
+    return round_next(all, r);
+}
 
 static void tell_ended(struct actions *all, uint64_t cause, uint64_t end,
                        const struct err *e)
 {
-    struct list *it, *tmp;
-    list_each (it, tmp, &all->watches) {
-        struct action_watch *w = list_entry(it, struct action_watch, node);
+    struct watch_round r;
+    for (struct action_watch *w = round_begin(all, &r); w; w = round_next(all, &r)) {
         if (w->ended)
             w->ended(w, cause, end, e);
     }
@@ -320,21 +354,10 @@ int actions_cancel(struct actions *all, uint64_t id, struct err *e)
 void actions_set_foreign(struct actions *all, void *front) { all->foreign = front; }
 void *actions_foreign(const struct actions *all) { return all->foreign; }
 
-void actions_watch(struct actions *all, struct action_watch *w)
-{
-    list_add_tail(&all->watches, &w->node);
-}
-
-void actions_unwatch(struct action_watch *w)
-{
-    if (w->node.next)
-        list_del(&w->node);
-}
-
 void action_running(struct action *a, const char *session, const char *command,
                     uint64_t from)
 {
-    struct list *it, *tmp;
+    struct watch_round r;
     if (a->running)
         return;
     a->running = true;
@@ -343,8 +366,8 @@ void action_running(struct action *a, const char *session, const char *command,
         buf_fill(a->session, sizeof(a->session), "%s", session);
     if (command != a->command)
         buf_fill(a->command, sizeof(a->command), "%s", command);
-    list_each (it, tmp, &a->all->watches) {
-        struct action_watch *w = list_entry(it, struct action_watch, node);
+    for (struct action_watch *w = round_begin(a->all, &r); w;
+         w = round_next(a->all, &r)) {
         if (w->started)
             w->started(w, a);
     }
@@ -352,9 +375,8 @@ void action_running(struct action *a, const char *session, const char *command,
 
 void actions_tell_trail(struct actions *all)
 {
-    struct list *it, *tmp;
-    list_each (it, tmp, &all->watches) {
-        struct action_watch *w = list_entry(it, struct action_watch, node);
+    struct watch_round r;
+    for (struct action_watch *w = round_begin(all, &r); w; w = round_next(all, &r)) {
         if (w->trailed)
             w->trailed(w);
     }
@@ -362,9 +384,9 @@ void actions_tell_trail(struct actions *all)
 
 void actions_tell_process(const struct action *a, struct process *p)
 {
-    struct list *it, *tmp;
-    list_each (it, tmp, &a->all->watches) {
-        struct action_watch *w = list_entry(it, struct action_watch, node);
+    struct watch_round r;
+    for (struct action_watch *w = round_begin(a->all, &r); w;
+         w = round_next(a->all, &r)) {
         if (w->process)
             w->process(w, a, p);
     }

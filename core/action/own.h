@@ -17,6 +17,7 @@
  *   until.c     run with `until`       trail.c   commands that go on after it
  *   wait.c      waits for what runs in a session
  *   checkpoint.c  checkpoints of files, also before actions
+ *   ask.c       one action, and who waits for its observation
  *   page.c      pages of the web, in the session's browser
  *   control.c   asks a person to take a terminal or browser
  *   process.c   processes outside of sessions
@@ -66,6 +67,13 @@ struct known {
     char *name;       /* owned: "c/CLIENT_ID" or "k/KEY" */
 };
 
+/* Where the calls of all watchers about one event are. A call may begin another round,
+ * and any watcher may leave. */
+struct watch_round {
+    struct list *next;
+    struct watch_round *outer;
+};
+
 struct actions {
     struct engine *en;
     struct eventlog *log;
@@ -73,6 +81,7 @@ struct actions {
     struct list list;      /* the unfinished struct action, by id */
     struct list turns;     /* those that have not begun, in the order of their arrival */
     struct list watches;   /* struct action_watch */
+    struct watch_round *rounds; /* the innermost; NULL: no watcher is being called */
     struct list cells;     /* struct action_cell: the running ones */
     struct list followers; /* struct cell_follower, at most one for an action */
     struct list trails;    /* struct trail, owned, the oldest first */

@@ -10,7 +10,7 @@
 #ifndef OD_ACTION_PROCESS_H
 #define OD_ACTION_PROCESS_H
 
-#include "action/action.h"
+#include "action/ask.h"
 
 struct process;
 
@@ -21,10 +21,8 @@ struct process;
  * process_call_drop.
  */
 struct process_call {
-    struct action_watch watch;
-    struct actions *all;
-    uint64_t id;              /* of the action */
-    char key[ACTION_KEY + 1]; /* and its key */
+    struct action_ask ask;
+    char key[ACTION_KEY + 1]; /* of the action */
     /* It was started: the owner adds its ops now, and gets all output. */
     void (*started)(struct process_call *c, struct process *p);
     /* It could not be started. */

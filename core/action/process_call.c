@@ -2,34 +2,22 @@
 /* One process and its follower (process.h). */
 #include "action/process.h"
 
-#include "action/log.h"
-
-static struct process_call *call_of(struct action_watch *w)
-{
-    return container_of(w, struct process_call, watch);
-}
-
 static void on_process(struct action_watch *w, const struct action *a, struct process *p)
 {
-    struct process_call *c = call_of(w);
-    if (a->id != c->id)
+    struct process_call *c = container_of(w, struct process_call, ask.watch);
+    if (a->id != c->ask.id)
         return;
     process_call_drop(c);
     c->started(c, p);
 }
 
-static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
-                     const struct err *e)
+static void on_done(struct action_ask *q, const struct json *observation,
+                    const struct err *e)
 {
-    struct process_call *c = call_of(w);
-    struct err why = ERR_INIT;
-    if (cause != c->id)
-        return;
-    struct json *j = actions_observation(c->all, end, e, &why);
-    if (j)
+    struct process_call *c = container_of(q, struct process_call, ask);
+    struct err why = *e;
+    if (observation)
         err_set(&why, ERR_INTERNAL, "the process was not started");
-    json_free(j);
-    process_call_drop(c);
     c->failed(c, &why);
 }
 
@@ -37,20 +25,15 @@ int process_call(struct process_call *c, struct actions *all, const char *source
                  struct json *take_args, const char *key, struct err *e)
 {
     struct action_order o = {.source = source, .key = key};
-    struct json *m = json_object();
-    json_put_z(m, "action", "process");
-    json_put(m, "args", take_args);
-    struct action *a = action_open(all, m, &o, e);
+    struct action *a = action_open(all, action_message("process", take_args), &o, e);
     if (!a)
         return -1;
-    c->all = all;
-    c->id = a->id;
     memcpy(c->key, a->key, sizeof(c->key));
-    c->watch.process = on_process;
-    c->watch.ended = on_ended;
-    actions_watch(all, &c->watch);
+    c->ask.done = on_done;
+    c->ask.watch.process = on_process;
+    action_ask_follow(&c->ask, all, a->id);
     action_go(a);
     return 0;
 }
 
-void process_call_drop(struct process_call *c) { actions_unwatch(&c->watch); }
+void process_call_drop(struct process_call *c) { action_ask_drop(&c->ask); }

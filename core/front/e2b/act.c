@@ -2,85 +2,33 @@
 /* Actions whose observation answers a request. */
 #include "front/e2b/own.h"
 
-#include "action/log.h"
 #include "base/xalloc.h"
 
 #include <stdlib.h>
 
-struct e2b_act {
-    struct list node; /* in e2b.acts */
-    struct e2b *f;
-    uint64_t cause;
-    e2b_acted *fn; /* NULL: the owner was released */
-    void *owner;
-};
-
-static void act_free(struct e2b_act *x)
+int e2b_act(struct e2b *f, struct action_ask *q, const char *name, struct json *args,
+            struct err *e)
 {
-    list_del(&x->node);
-    loop_bury(x->f->en->loop, x, free);
-}
-
-void e2b_act_drop(struct e2b_act *x) { x->fn = NULL; }
-
-void e2b_act_ended(struct e2b *f, uint64_t cause, uint64_t end, const struct err *e)
-{
-    struct list *it, *tmp;
-    list_each (it, tmp, &f->acts) {
-        struct e2b_act *x = list_entry(it, struct e2b_act, node);
-        struct err why = ERR_INIT;
-        if (x->cause != cause)
-            continue;
-        struct json *j = actions_observation(f->actions, end, e, &why);
-        if (x->fn)
-            x->fn(x->owner, json_get(j, "extras"), &why);
-        json_free(j);
-        act_free(x);
-        return;
-    }
-}
-
-struct e2b_act *e2b_act(struct e2b *f, const char *name, struct json *args, e2b_acted *fn,
-                        void *owner)
-{
-    struct err e = ERR_INIT;
     struct action_order o = {.source = E2B_SOURCE};
-    struct json *m = json_object();
-    json_put_z(m, "action", name);
-    json_put(m, "args", args);
-    struct action *a = action_open(f->actions, m, &o, &e);
-    if (!a) {
-        fn(owner, NULL, &e);
-        return NULL;
-    }
-    struct e2b_act *x = xnew(struct e2b_act);
-    *x = (struct e2b_act){.f = f, .cause = a->id, .fn = fn, .owner = owner};
-    list_add_tail(&f->acts, &x->node);
-    uint64_t id = a->id;
-    action_go(a);
-    struct list *it, *tmp;
-    list_each (it, tmp, &f->acts) {
-        if (list_entry(it, struct e2b_act, node)->cause == id)
-            return x;
-    }
-    return NULL;
+    return action_ask(q, f->actions, action_message(name, args), &o, e);
 }
 
 /* ---- answered with {} ---- */
 
 struct e2b_waiting {
+    struct action_ask ask;
     struct e2b *f;
-    struct req *req; /* NULL: the client has disconnected */
+    struct req *req;
 };
 
-static void on_acted(void *owner, const struct json *extras, const struct err *e)
+static void on_acted(struct action_ask *q, const struct json *observation,
+                     const struct err *e)
 {
-    struct e2b_waiting *w = owner;
-    (void)extras;
-    if (w->req && e->code)
-        e2b_rpc_refuse(w->req, e);
-    else if (w->req)
+    struct e2b_waiting *w = container_of(q, struct e2b_waiting, ask);
+    if (observation)
         e2b_rpc_answer_nothing(w->req);
+    else
+        e2b_rpc_refuse(w->req, e);
     loop_bury(w->f->en->loop, w, free);
 }
 
@@ -88,13 +36,16 @@ static void on_gone(struct req *r, void *owner)
 {
     struct e2b_waiting *w = owner;
     (void)r;
-    w->req = NULL;
+    action_ask_drop(&w->ask);
+    loop_bury(w->f->en->loop, w, free);
 }
 
 void e2b_act_answer(struct e2b *f, struct req *r, const char *name, struct json *args)
 {
+    struct err e = ERR_INIT;
     struct e2b_waiting *w = xnew(struct e2b_waiting);
-    *w = (struct e2b_waiting){.f = f, .req = r};
+    *w = (struct e2b_waiting){.ask.done = on_acted, .f = f, .req = r};
     req_own(r, w, on_gone);
-    e2b_act(f, name, args, on_acted, w);
+    if (e2b_act(f, &w->ask, name, args, &e) < 0)
+        on_acted(&w->ask, NULL, &e);
 }

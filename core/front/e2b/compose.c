@@ -12,7 +12,7 @@
 struct e2b_compose {
     struct e2b *f;
     struct req *req;
-    struct e2b_act *act;
+    struct action_ask ask;
     struct buf to; /* owned */
 };
 
@@ -23,12 +23,12 @@ static void compose_free(void *p)
     free(c);
 }
 
-static void on_joined(void *owner, const struct json *extras, const struct err *e)
+static void on_joined(struct action_ask *q, const struct json *observation,
+                      const struct err *e)
 {
-    struct e2b_compose *c = owner;
+    struct e2b_compose *c = container_of(q, struct e2b_compose, ask);
     struct buf b = BUF_INIT(64 << 10);
-    (void)extras;
-    if (e->code) {
+    if (!observation) {
         e2b_refuse_file(c->req, e);
     } else {
         buf_addz(&b, "{\"path\":");
@@ -46,7 +46,7 @@ static void on_gone(struct req *r, void *owner)
 {
     struct e2b_compose *c = owner;
     (void)r;
-    e2b_act_drop(c->act);
+    action_ask_drop(&c->ask);
     loop_bury(c->f->en->loop, c, compose_free);
 }
 
@@ -109,7 +109,7 @@ void e2b_post_compose(struct req *r)
     struct e2b_compose *c = xnew(struct e2b_compose);
     struct json *m = json_parse(req_body(r), &e), *args = NULL;
     engine_touch(f->en);
-    *c = (struct e2b_compose){.f = f, .req = r};
+    *c = (struct e2b_compose){.f = f, .req = r, .ask.done = on_joined};
     buf_init(&c->to, 8192);
     if (m)
         args = read_compose(f, m, &c->to, &status, &e);
@@ -120,5 +120,6 @@ void e2b_post_compose(struct req *r)
         return;
     }
     req_own(r, c, on_gone);
-    c->act = e2b_act(f, "join", args, on_joined, c);
+    if (e2b_act(f, &c->ask, "join", args, &e) < 0)
+        on_joined(&c->ask, NULL, &e);
 }

@@ -23,7 +23,8 @@ struct e2b_files {
     struct buf out;      /* owned: entries of a listing */
     uint64_t depth;
     struct e2b_look *look; /* NULL: none runs */
-    struct e2b_act *act;
+    struct action_ask ask;
+    e2b_done *then; /* the action's */
 };
 
 static void files_free(void *p)
@@ -44,8 +45,7 @@ static void on_gone(struct req *r, void *owner)
     s->req = NULL;
     if (s->look)
         e2b_look_drop(s->look);
-    if (s->act)
-        e2b_act_drop(s->act);
+    action_ask_drop(&s->ask);
     bury(s);
 }
 
@@ -114,7 +114,7 @@ static void on_entry(void *owner, const struct json *facts, const struct err *e)
     bury(s);
 }
 
-static void look_there(struct e2b_files *s, e2b_acted *fn)
+static void look_there(struct e2b_files *s, e2b_done *fn)
 {
     struct json *args = json_object();
     json_put_str(args, "path", buf_str(&s->path));
@@ -205,15 +205,25 @@ static struct json *args_of(const struct e2b_files *s)
     return args;
 }
 
-static void act(struct e2b_files *s, const char *verb, struct json *args, e2b_acted *fn)
+static void on_done(struct action_ask *q, const struct json *observation,
+                    const struct err *e)
 {
-    s->act = e2b_act(s->f, verb, args, fn, s);
+    struct e2b_files *s = container_of(q, struct e2b_files, ask);
+    s->then(s, json_get(observation, "extras"), e);
+}
+
+static void act(struct e2b_files *s, const char *verb, struct json *args, e2b_done *fn)
+{
+    struct err e = ERR_INIT;
+    s->then = fn;
+    s->ask.done = on_done;
+    if (e2b_act(s->f, &s->ask, verb, args, &e) < 0)
+        fn(s, NULL, &e);
 }
 
 static void on_made(void *owner, const struct json *extras, const struct err *e)
 {
     struct e2b_files *s = owner;
-    s->act = NULL;
     if (e->code == ERR_EXISTS)
         fail(s, "invalid_argument", e->text);
     else if (e->code)
@@ -225,7 +235,7 @@ static void on_made(void *owner, const struct json *extras, const struct err *e)
 }
 
 /* Does the action on the path of the request. */
-static void change(struct req *r, const char *verb, bool recursive, e2b_acted *fn)
+static void change(struct req *r, const char *verb, bool recursive, e2b_done *fn)
 {
     struct json *m;
     struct e2b_files *s = begin(r, &m, "path", NULL);
@@ -245,7 +255,6 @@ static void on_removed(void *owner, const struct json *extras, const struct err 
 {
     struct e2b_files *s = owner;
     (void)extras;
-    s->act = NULL;
     if (e->code && e->code != ERR_NOTFOUND) {
         refuse(s, e);
         return;
@@ -259,7 +268,6 @@ void e2b_fs_remove(struct req *r) { change(r, "remove", true, on_removed); }
 /* Returns false, after answering the request, if the action has failed. */
 static bool acted(struct e2b_files *s, const struct err *e)
 {
-    s->act = NULL;
     if (e->code)
         refuse(s, e);
     return !e->code;

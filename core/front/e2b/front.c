@@ -173,9 +173,7 @@ static void on_process(struct action_watch *w, const struct action *a, struct pr
 static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
                      const struct err *e)
 {
-    struct e2b *f = container_of(w, struct e2b, watch);
-    e2b_act_ended(f, cause, end, e);
-    e2b_listeners_ended(f, cause, end, e);
+    e2b_listeners_ended(container_of(w, struct e2b, watch), cause, end, e);
 }
 
 static void *open_e2b(struct fronts *all, const struct json *options)
@@ -186,7 +184,6 @@ static void *open_e2b(struct fronts *all, const struct json *options)
     f->fronts = all;
     f->front = bare;
     f->front.arg = f;
-    list_init(&f->acts);
     list_init(&f->processes);
     list_init(&f->listeners);
     list_init(&f->watches);

@@ -11,7 +11,7 @@
 struct e2b_look {
     struct e2b *f;
     struct fileact *helper;
-    e2b_acted *fn;
+    e2b_done *fn;
     void *owner;
 };
 
@@ -32,7 +32,7 @@ void e2b_look_drop(struct e2b_look *k)
 }
 
 struct e2b_look *e2b_look(struct e2b *f, const struct sandbox_place *user,
-                          const char *verb, struct json *args, e2b_acted *fn, void *owner)
+                          const char *verb, struct json *args, e2b_done *fn, void *owner)
 {
     static const struct fileact_events events = {.done = on_done};
     struct err e = ERR_INIT;

@@ -24,7 +24,7 @@
 #ifndef OD_FRONT_E2B_OWN_H
 #define OD_FRONT_E2B_OWN_H
 
-#include "action/action.h"
+#include "action/ask.h"
 #include "engine/state.h"
 #include "front/e2b/e2b.h"
 #include "front/e2b/rpc.h"
@@ -49,7 +49,6 @@ struct e2b {
     double init_at;      /* seconds: the newest timestamp of /init; 0: none */
     struct machine seen; /* at the previous GET /metrics */
     struct action_watch watch;
-    struct list acts;      /* struct e2b_act */
     struct list processes; /* struct e2b_process, the newest first */
     unsigned nprocesses;
     struct list listeners; /* struct e2b_listener */
@@ -70,21 +69,9 @@ void e2b_get_envs(struct req *r);
 
 #define E2B_SOURCE ACTION_SOURCE_E2B
 
-/*
- * Called when an action has ended. extras: those of its observation, borrowed; NULL if it
- * has failed: then *e has the reason.
- */
-typedef void e2b_acted(void *owner, const struct json *extras, const struct err *e);
-struct e2b_act;
-/*
- * Submits {"action": name, "args": args}, and calls fn once. Takes args. Returns NULL if
- * fn was called before this returns.
- */
-struct e2b_act *e2b_act(struct e2b *f, const char *name, struct json *args, e2b_acted *fn,
-                        void *owner);
-/* fn will not be called. The action goes on. */
-void e2b_act_drop(struct e2b_act *x);
-void e2b_act_ended(struct e2b *f, uint64_t cause, uint64_t end, const struct err *e);
+/* Submits {"action": name, "args": args}, as action_ask does. Takes args. */
+int e2b_act(struct e2b *f, struct action_ask *q, const char *name, struct json *args,
+            struct err *e);
 /* For RPCs whose answer is {}: does the action, and answers, or fails with its error. */
 void e2b_act_answer(struct e2b *f, struct req *r, const char *name, struct json *args);
 
@@ -163,14 +150,15 @@ void e2b_put_entry(struct buf *b, struct str path, const struct json *facts);
 
 /* ---- look.c ---- */
 
+/* result: borrowed; NULL if it has failed: then *e has the reason. */
+typedef void e2b_done(void *owner, const struct json *result, const struct err *e);
 struct e2b_look;
 /*
  * Runs a verb of file/fileact.h that changes nothing, and calls fn once with its result.
  * Takes args. Returns NULL if fn was called before this returns.
  */
 struct e2b_look *e2b_look(struct e2b *f, const struct sandbox_place *user,
-                          const char *verb, struct json *args, e2b_acted *fn,
-                          void *owner);
+                          const char *verb, struct json *args, e2b_done *fn, void *owner);
 /* fn will not be called. */
 void e2b_look_drop(struct e2b_look *k);
 

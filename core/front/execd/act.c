@@ -2,20 +2,19 @@
 /* Actions for a request, one after the other. */
 #include "front/execd/own.h"
 
-#include "action/log.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
 
 #include <stdlib.h>
 
 struct execd_acts {
-    struct list node; /* in execd.acts */
+    struct action_ask ask;
     struct execd *f;
     struct req *req; /* NULL: the client has disconnected; all actions are still done */
     struct json *steps;   /* owned: the remaining steps */
     struct json *results; /* owned */
-    uint64_t cause;       /* the current action */
-    int at;
+    int at;               /* the number of the current action, from 1 on */
+    bool over;
     bool missing; /* its NOTFOUND is not an error */
     execd_acted *done;
     void *arg;
@@ -45,8 +44,8 @@ static void finish(struct execd_acts *x, const struct err *e)
 {
     struct req *r = x->req;
     x->req = NULL;
-    ASSERT(!list_empty(&x->node)); /* done is called once */
-    list_del(&x->node);
+    ASSERT(!x->over); /* done is called once */
+    x->over = true;
     if (r)
         x->done(r, x->results, e, x->at - 1, x->arg);
     loop_bury(x->f->en->loop, x, acts_free);
@@ -61,46 +60,25 @@ static void next(struct execd_acts *x)
         finish(x, NULL);
         return;
     }
-    struct json *m = json_object();
-    json_put_str(m, "action", json_str(step, "action", ""));
     x->missing = json_bool(step, "missing", false);
-    json_put(m, "args", json_take(step, "args"));
+    struct json *m = action_message(json_str(step, "action", "").p,
+                                    json_take(step, "args"));
     json_drop(x->steps, step);
     x->at++;
-    struct action *a = action_open(x->f->en->actions, m, &o, &e);
-    if (!a) {
+    if (action_ask(&x->ask, x->f->en->actions, m, &o, &e) < 0)
         finish(x, &e);
-        return;
-    }
-    x->cause = a->id;
-    action_go(a);
 }
 
-static void observed(struct execd_acts *x, uint64_t end, const struct err *lost)
+static void on_done(struct action_ask *q, const struct json *observation,
+                    const struct err *e)
 {
-    struct err e = ERR_INIT;
-    struct json *j = actions_observation(x->f->en->actions, end, lost, &e);
-    struct json *extras = json_take(j, "extras");
-    json_push(x->results, extras ? extras : json_object());
-    json_free(j);
-    if (e.code && !(x->missing && e.code == ERR_NOTFOUND))
-        finish(x, &e);
+    struct execd_acts *x = container_of(q, struct execd_acts, ask);
+    const struct json *extras = json_get(observation, "extras");
+    json_push(x->results, extras ? json_copy(extras) : json_object());
+    if (e->code && !(x->missing && e->code == ERR_NOTFOUND))
+        finish(x, e);
     else
         next(x);
-}
-
-void execd_acts_ended(struct action_watch *w, uint64_t cause, uint64_t end,
-                      const struct err *e)
-{
-    struct execd *f = container_of(w, struct execd, watch);
-    struct list *it, *tmp;
-    list_each (it, tmp, &f->acts) {
-        struct execd_acts *x = list_entry(it, struct execd_acts, node);
-        if (x->cause == cause) {
-            observed(x, end, e);
-            return;
-        }
-    }
 }
 
 static void on_gone(struct req *r, void *owner)
@@ -114,7 +92,8 @@ void execd_act(struct req *r, struct json *take_steps, execd_acted *done, void *
 {
     struct execd *f = req_arg(r);
     struct execd_acts *x = xnew(struct execd_acts);
-    *x = (struct execd_acts){.f = f,
+    *x = (struct execd_acts){.ask.done = on_done,
+                             .f = f,
                              .req = r,
                              .steps = take_steps,
                              .results = json_array(),
@@ -122,7 +101,6 @@ void execd_act(struct req *r, struct json *take_steps, execd_acted *done, void *
                              .arg = arg,
                              .free_arg = free_arg};
     engine_touch(f->en);
-    list_add_tail(&f->acts, &x->node);
     req_own(r, x, on_gone);
     next(x);
 }

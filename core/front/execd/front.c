@@ -275,9 +275,7 @@ static void *open_execd(struct fronts *all, const struct json *options)
     list_init(&f->sessions);
     list_init(&f->ptys);
     list_init(&f->streams);
-    list_init(&f->acts);
     execd_codes_init(f);
-    f->watch.ended = execd_acts_ended;
     actions_watch(f->en->actions, &f->watch);
     execd_proxy_init(f, all);
     return f;

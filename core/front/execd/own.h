@@ -48,11 +48,11 @@ struct execd {
     char *envs;           /* owned: EXECD_ENVS, "": none */
     struct list commands; /* struct execd_command */
     unsigned ncommands;
-    struct list sessions, ptys, streams, acts;
+    struct list sessions, ptys, streams;
     unsigned nsessions, nptys;
     struct list contexts, codes;
     unsigned ncontexts;
-    struct action_watch watch; /* of acts and codes */
+    struct action_watch watch; /* of codes */
     struct passes passes;
 };
 
@@ -223,8 +223,6 @@ typedef void execd_acted(struct req *r, const struct json *results, const struct
                          int failed, void *arg);
 void execd_act(struct req *r, struct json *take_steps, execd_acted *done, void *arg,
                void (*free_arg)(void *arg));
-void execd_acts_ended(struct action_watch *w, uint64_t cause, uint64_t end,
-                      const struct err *e);
 /* Adds a step. */
 struct json *execd_step(struct json *steps, const char *action);
 

@@ -13,7 +13,7 @@
 #include "front/jupyter/own.h"
 
 #include "action/files.h"
-#include "action/log.h"
+#include "action/ask.h"
 #include "base/clock.h"
 #include "base/mime.h"
 #include "base/xalloc.h"
@@ -38,7 +38,7 @@ struct nb_work {
     struct files_log log;
     struct json *head; /* owned: what the helper found; NULL: not yet */
     struct err error;  /* of the change */
-    uint64_t cause;    /* the action that is done; 0: none */
+    struct action_ask doing;
     bool change, whole, sends;
 };
 
@@ -65,6 +65,7 @@ static void finish(struct nb_work *w)
     bool first = w->change && !list_empty(all) && work_of(all->next) == w;
     if (w->change)
         list_del(&w->node);
+    action_ask_drop(&w->doing);
     loop_bury(w->f->en->loop, w, work_free);
     if (first && !list_empty(all))
         begin(work_of(all->next));
@@ -86,7 +87,7 @@ static void on_gone(struct req *r, void *owner)
     struct nb_work *w = owner;
     (void)r;
     w->r = NULL;
-    if (w->change && (w->cause || w->file || w->head))
+    if (w->change && (w->doing.id || w->file || w->head))
         return; /* it goes on */
     if (w->job)
         job_cancel(w->job);
@@ -236,22 +237,27 @@ static void receive(struct nb_work *w, const struct json *args)
         files_log_end(&w->log, STR(""), &w->error);
 }
 
+static void on_acted(struct action_ask *q, const struct json *observation,
+                     const struct err *e)
+{
+    struct nb_work *w = container_of(q, struct nb_work, doing);
+    (void)observation;
+    w->error = *e;
+    next(w);
+}
+
 /* Does the next action, or answers. */
 static void next(struct nb_work *w)
 {
     struct action_order o = {.source = ACTION_SOURCE_JUPYTER};
     struct json *steps = json_get(w->head, "do"), *step = json_first(steps);
-    w->cause = 0;
     if (w->error.code) {
         fail(w, &w->error);
     } else if (step) {
         struct json *m = json_copy(step);
         json_drop(steps, step);
-        struct action *a = action_open(w->f->en->actions, m, &o, &w->error);
-        w->cause = a ? a->id : 0;
-        if (a)
-            action_go(a);
-        else
+        w->doing.done = on_acted;
+        if (action_ask(&w->doing, w->f->en->actions, m, &o, &w->error) < 0)
             fail(w, &w->error);
     } else if (!w->r) {
         finish(w);
@@ -264,32 +270,6 @@ static void next(struct nb_work *w)
         req_answer(r, (int)json_int(w->head, "status", 204), NULL, STR(""));
         finish(w);
     }
-}
-
-static void observed(struct nb_work *w, uint64_t end, const struct err *lost)
-{
-    json_free(actions_observation(w->f->en->actions, end, lost, &w->error));
-    next(w);
-}
-
-static void on_ended(struct action_watch *watch, uint64_t cause, uint64_t end,
-                     const struct err *e)
-{
-    struct jupyter *f = container_of(watch, struct jupyter, watch);
-    struct list *it, *tmp;
-    list_each (it, tmp, &f->works) {
-        struct nb_work *w = work_of(it);
-        if (w->cause == cause) {
-            observed(w, end, e);
-            return;
-        }
-    }
-}
-
-void nb_contents_start(struct jupyter *f)
-{
-    f->watch.ended = on_ended;
-    actions_watch(f->en->actions, &f->watch);
 }
 
 /* ---- the helper ---- */

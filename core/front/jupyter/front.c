@@ -526,8 +526,6 @@ static const char *base(const void *f)
     return j->base[0] ? j->base : NULL;
 }
 
-static void start(void *f) { nb_contents_start(f); }
-
 static void close_jupyter(void *f, bool another)
 {
     (void)another;
@@ -552,6 +550,5 @@ const struct front front_jupyter = {
     .open = open_jupyter,
     .http = http,
     .load = load,
-    .start = start,
     .close = close_jupyter,
 };

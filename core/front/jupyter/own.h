@@ -52,7 +52,6 @@ struct jupyter {
     struct list runs;     /* struct nb_run of channels.c, owned */
     struct list waiters;  /* struct nb_waiter of config.c, owned: they listen to events */
     struct list works;    /* struct nb_work of contents.c, owned: changes, in turn */
-    struct action_watch watch;
     struct json *config; /* owned: sections of /api/config */
     char *root;          /* owned: --jupyter-root; NULL: the directory of new sessions */
     char *app;           /* owned: --jupyter-app; NULL: there is none */
@@ -163,7 +162,6 @@ void nb_put_path(struct buf *out, struct str path);
 void nb_files(struct req *r);
 /* Answers with a file below root, by an action of this source; NULL: none. */
 void nb_send_file(struct req *r, const char *root, struct str path, const char *source);
-void nb_contents_start(struct jupyter *f);
 /* The folder in which paths begin. Borrowed. */
 const char *nb_root(const struct jupyter *f);
 /* The user of files and terminals, with the root as directory. Returns -1 and sets *e. */

@@ -545,8 +545,8 @@ static void cancel(struct conn *c)
     } else if (c->cell) {
         local_cell_drop(c);
         local_send_result(c, local_ok());
-    } else if (c->submit) {
-        local_submit_drop(c);
+    } else if (c->submit.id) {
+        action_ask_drop(&c->submit);
     } else if (c->skill) {
         local_skill_drop(c);
         local_send_result(c, local_ok());
@@ -676,8 +676,8 @@ static void on_end(struct stream *st, int errnum)
     local_on_cancel(c, NULL);
     if (c->cell)
         local_cell_drop(c);
-    else if (c->submit)
-        local_submit_drop(c);
+    else if (c->submit.id)
+        action_ask_drop(&c->submit);
     else if (c->skill)
         local_skill_drop(c);
     else if (c->mcp)

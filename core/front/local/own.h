@@ -3,6 +3,7 @@
 #ifndef OD_FRONT_LOCAL_OWN_H
 #define OD_FRONT_LOCAL_OWN_H
 
+#include "action/ask.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "engine/gate.h"
@@ -40,7 +41,6 @@ struct local {
 
 struct cell_call;
 struct skill_ask;
-struct submit_ask;
 struct browse_ask;
 struct kill_ask;
 struct mcp_link;
@@ -55,7 +55,7 @@ struct conn {
     struct op *op;             /* borrowed; the request in flight */
     struct cell_call *cell;    /* owned; the same for a cell */
     struct skill_ask *skill;   /* owned; the same for a skill */
-    struct submit_ask *submit; /* owned; the same for an action */
+    struct action_ask submit;  /* the same for an action */
     struct browse_ask *browse; /* owned; the same for a browser */
     struct mcp_link *mcp;      /* borrowed; the same for MCP */
     struct tmux_client *tmux;  /* borrowed; the same for tmux */
@@ -168,7 +168,6 @@ void local_put_words(struct buf *out, const struct json *q);
 
 /* checkpoint.c */
 local_verb local_submit;
-void local_submit_drop(struct conn *c);
 
 /* tmux.c */
 local_verb local_tmux;

@@ -6,7 +6,7 @@
  */
 #include "front/swerex/own.h"
 
-#include "action/log.h"
+#include "action/ask.h"
 #include "base/xalloc.h"
 #include "front/model/model.h"
 #include "shell/process.h"
@@ -30,10 +30,9 @@ static const struct model_field fields[] = {
 static const struct model command_model = {.fields = fields};
 
 struct swerex_execute {
-    struct list node;
+    struct action_ask ask;
     struct swerex *w;
     struct req *req;
-    uint64_t action;
     struct json *asked; /* owned */
 };
 
@@ -46,7 +45,7 @@ static void execute_release(void *p)
 
 static void execute_free(struct swerex_execute *x)
 {
-    list_del(&x->node);
+    action_ask_drop(&x->ask);
     loop_bury(x->w->en->loop, x, execute_release);
 }
 
@@ -168,31 +167,14 @@ static void raise_start(struct swerex_execute *x, const struct err *e)
     execute_free(x);
 }
 
-static void over(struct swerex_execute *x, uint64_t end)
+static void on_done(struct action_ask *q, const struct json *observation,
+                    const struct err *e)
 {
-    struct err e = ERR_INIT;
-    struct json *j = actions_observation(x->w->actions, end, NULL, &e);
-    if (j)
-        observed(x, j);
+    struct swerex_execute *x = container_of(q, struct swerex_execute, ask);
+    if (observation)
+        observed(x, observation);
     else
-        raise_start(x, &e);
-    json_free(j);
-}
-
-void swerex_execute_ended(struct swerex *w, uint64_t cause, uint64_t end,
-                          const struct err *e)
-{
-    struct list *it, *tmp;
-    list_each (it, tmp, &w->executes) {
-        struct swerex_execute *x = list_entry(it, struct swerex_execute, node);
-        if (x->action != cause)
-            continue;
-        x->action = 0;
-        if (end)
-            over(x, end);
-        else
-            raise_start(x, e);
-    }
+        raise_start(x, e);
 }
 
 /* ---- its beginning ---- */
@@ -242,19 +224,12 @@ static struct json *message_of(const struct json *asked, const char *id)
 static void begin(struct swerex_execute *x)
 {
     struct err e = ERR_INIT;
-    struct action_taken t;
     char id[SWEREX_ID_MAX + 1];
     swerex_id(x->req, id);
     struct json *m = message_of(x->asked, id);
-    int rc = actions_do(x->w->actions, m, ACTION_SOURCE_SWEREX, &t, &e);
-    if (rc == 0 && t.end)
-        rc = actions_check_end(&t, &e);
-    if (rc < 0)
+    x->ask.done = on_done;
+    if (action_ask_do(&x->ask, x->w->actions, m, ACTION_SOURCE_SWEREX, &e) < 0)
         raise_start(x, &e);
-    else if (t.end)
-        over(x, t.end);
-    else
-        x->action = t.id;
 }
 
 /* Checks that command is a string or a list of strings; otherwise reports an error for
@@ -299,7 +274,6 @@ void swerex_execute(struct req *r)
     x->w = req_arg(r);
     x->req = r;
     x->asked = j;
-    list_add_tail(&x->w->executes, &x->node);
     req_own(r, x, on_gone);
     begin(x);
 }

@@ -255,10 +255,7 @@ static void on_started(struct action_watch *watch, const struct action *a)
 static void on_ended(struct action_watch *watch, uint64_t cause, uint64_t end,
                      const struct err *e)
 {
-    struct swerex *w = container_of(watch, struct swerex, watch);
-    swerex_run_ended(w, cause, end, e);
-    swerex_execute_ended(w, cause, end, e);
-    swerex_put_ended(w, cause, end, e);
+    swerex_run_ended(container_of(watch, struct swerex, watch), cause, end, e);
 }
 
 static void *open_swerex(struct fronts *all, const struct json *options)
@@ -273,7 +270,6 @@ static void *open_swerex(struct fronts *all, const struct json *options)
     w->watch.ended = on_ended;
     list_init(&w->sessions);
     list_init(&w->runs);
-    list_init(&w->executes);
     list_init(&w->reads);
     list_init(&w->puts);
     actions_watch(w->actions, &w->watch);

@@ -22,7 +22,7 @@
 #ifndef OD_FRONT_SWEREX_OWN_H
 #define OD_FRONT_SWEREX_OWN_H
 
-#include "action/action.h"
+#include "action/ask.h"
 #include "base/list.h"
 #include "engine/state.h"
 #include "file/fileact.h"
@@ -72,7 +72,6 @@ struct swerex {
     unsigned nsessions;
     uint64_t next_session;
     struct list runs;     /* struct swerex_run, owned, that wait */
-    struct list executes; /* struct swerex_execute, owned, that wait */
     struct list reads;    /* struct swerex_read, owned */
     struct list puts;     /* struct swerex_put, owned */
     struct swerex_kept kept[SWEREX_KEPT];
@@ -328,8 +327,6 @@ void swerex_check_syntax(struct swerex_run *x);
 /* ---- the others ---- */
 
 void swerex_execute(struct req *r);
-void swerex_execute_ended(struct swerex *w, uint64_t cause, uint64_t end,
-                          const struct err *e);
 void swerex_read_file(struct req *r);
 void swerex_upload(struct req *r);
 
@@ -347,7 +344,7 @@ struct swerex_put {
     char note[SWEREX_TOKEN + 16]; /* the key at the keeper that names stage */
     bool unzip;
     const char *name;  /* static: the file's name if path is a folder; NULL: none */
-    uint64_t action;   /* 0: not begun, or over */
+    struct action_ask ask;
     struct fileact *f; /* stages the content of write_file; NULL: not running */
     struct json *body; /* owned: of write_file */
     size_t sent;       /* bytes of its content that the helper has */
@@ -364,8 +361,6 @@ struct json *swerex_put_args(const struct swerex_put *p);
 void swerex_put_go(struct swerex_put *p);
 /* Removes the staged file and frees p. */
 void swerex_put_free(struct swerex_put *p);
-void swerex_put_ended(struct swerex *w, uint64_t cause, uint64_t end,
-                      const struct err *e);
 /* Loads what the previous worker staged: its actions go on, other staged files are
  * removed. */
 void swerex_puts_load(struct swerex *w);

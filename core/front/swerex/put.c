@@ -12,7 +12,6 @@
 #include "front/swerex/own.h"
 
 #include "action/files.h"
-#include "action/log.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
@@ -53,6 +52,7 @@ void swerex_put_free(struct swerex_put *p)
         log_warn("swerex: cannot remove %s: %m", p->stage);
     hold_put(p->w->en->hold, str_of(p->note), STR(""));
     list_del(&p->node);
+    action_ask_drop(&p->ask);
     loop_bury(p->w->en->loop, p, release);
 }
 
@@ -141,16 +141,15 @@ static void swerex_put_fail(struct swerex_put *p, const struct err *e)
     swerex_put_free(p);
 }
 
-static void over(struct swerex_put *p, uint64_t end)
+static void on_done(struct action_ask *q, const struct json *observation,
+                    const struct err *e)
 {
-    struct err e = ERR_INIT;
-    struct json *j = actions_observation(p->w->actions, end, NULL, &e);
+    struct swerex_put *p = container_of(q, struct swerex_put, ask);
     struct req *r = p->req;
-    if (!j) {
-        swerex_put_fail(p, &e);
+    if (!observation) {
+        swerex_put_fail(p, e);
         return;
     }
-    json_free(j);
     p->req = NULL;
     if (r)
         swerex_answer_z(r, "{}");
@@ -185,32 +184,10 @@ static struct json *message_of(const struct swerex_put *p)
 void swerex_put_go(struct swerex_put *p)
 {
     struct err e = ERR_INIT;
-    struct action_taken t;
-    struct json *m = message_of(p);
-    int rc = actions_do(p->w->actions, m, ACTION_SOURCE_SWEREX, &t, &e);
-    if (rc == 0 && t.end)
-        rc = actions_check_end(&t, &e);
-    if (rc < 0)
+    p->ask.done = on_done;
+    if (action_ask_do(&p->ask, p->w->actions, message_of(p), ACTION_SOURCE_SWEREX, &e) <
+        0)
         swerex_put_fail(p, &e);
-    else if (t.end)
-        over(p, t.end);
-    else
-        p->action = t.id;
-}
-
-void swerex_put_ended(struct swerex *w, uint64_t cause, uint64_t end, const struct err *e)
-{
-    struct list *it, *tmp;
-    list_each (it, tmp, &w->puts) {
-        struct swerex_put *p = list_entry(it, struct swerex_put, node);
-        if (p->action != cause || cause == 0)
-            continue;
-        p->action = 0;
-        if (end)
-            over(p, end);
-        else
-            swerex_put_fail(p, e);
-    }
 }
 
 /* ---- the next worker ---- */
@@ -270,8 +247,11 @@ void swerex_puts_start(struct swerex *w)
     remove_halves(w);
     list_each (it, tmp, &w->puts) {
         struct swerex_put *p = list_entry(it, struct swerex_put, node);
-        p->action = user_of(w, str_of(p->stage));
-        if (p->action == 0)
+        uint64_t action = user_of(w, str_of(p->stage));
+        p->ask.done = on_done;
+        if (action)
+            action_ask_follow(&p->ask, w->actions, action);
+        else
             swerex_put_free(p);
     }
 }

@@ -113,7 +113,6 @@ static void *open_v1(struct fronts *all, const struct json *options)
         v->tables[i] = *tables[i];
         v->tables[i].arg = v;
     }
-    v->works = work_list_new();
     v->bash = bash_open(v, json_str(o, "bash_events_dir", ""),
                         json_int(o, "retention_ms", 0));
     return v;
@@ -135,7 +134,7 @@ static void load(void *f)
 static void start(void *f)
 {
     struct v1 *v = f;
-    work_list_start(v->works, v->en);
+    work_start(v->en);
     bash_start(v->bash);
 }
 

@@ -39,7 +39,6 @@
 #include "http/httpd.h"
 
 struct bash;      /* bash.h */
-struct work_list; /* work.h */
 struct pattern;   /* text/pattern.h */
 
 enum {
@@ -62,7 +61,6 @@ struct v1 {
     struct http_front tables[V1_TABLES_MAX];
     size_t ntables;
     struct bash *bash;       /* owned */
-    struct work_list *works; /* owned; work.h */
     int64_t busy_ms;         /* clock_ms of the last call that counts as activity */
     /* Settings, owned strings; "": not given. */
     char *docker_host, *static_dir, *web_url, *git_sha, *git_ref;

@@ -3,7 +3,6 @@
 #include "front/v1/work.h"
 
 #include "action/files.h"
-#include "action/log.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
@@ -32,7 +31,7 @@ void work_end(struct work *w)
         return;
     w->ended = true;
     w->req = NULL;
-    list_del(&w->node);
+    action_ask_drop(&w->ask);
     if (w->drop)
         w->drop(w);
     loop_bury(w->v->en->loop, w, free_work);
@@ -98,7 +97,6 @@ struct work *work_new(struct req *r, const struct model *m, bool absolute)
     } else if (sandbox_place(v->en->sandbox, STR("main"), &w->place, &e) < 0) {
         v1_broken(r, 500, e.text);
     } else if (take_path(r, query, absolute, &w->place, w->path) == 0) {
-        list_add_tail(&v->works->all, &w->node);
         req_own(r, w, on_gone);
         return w;
     }
@@ -159,7 +157,7 @@ void work_file(struct work *w, const char *verb, struct json *args, work_then *t
                           .place = &w->place,
                           .token = token,
                           .output = w->type};
-    ASSERT(!w->file && !w->git && !w->action); /* then is called once, before the next */
+    ASSERT(!w->file && !w->git && !w->ask.id); /* then is called once, before the next */
     w->then = then;
     int rc = fileact_check(verb, args, false, q.output, &e);
     if (rc == 0)
@@ -202,7 +200,7 @@ void work_git(struct work *w, struct git_ask *q, work_then *then)
     struct buf space = BUF_INIT(LIMIT_SPAWN_MAX);
     struct err e = ERR_INIT;
     char **env = make_env(w, &space);
-    ASSERT(!w->file && !w->git && !w->action); /* then is called once, before the next */
+    ASSERT(!w->file && !w->git && !w->ask.id); /* then is called once, before the next */
     w->then = then;
     q->env = env;
     q->as_user = w->place.as_user;
@@ -222,64 +220,31 @@ void work_git(struct work *w, struct git_ask *q, work_then *then)
 
 /* ---- actions ---- */
 
-static void on_action_ended(struct action_watch *watch, uint64_t cause, uint64_t end,
-                            const struct err *e)
+static void on_acted(struct action_ask *q, const struct json *observation,
+                     const struct err *e)
 {
-    struct work_list *l = container_of(watch, struct work_list, watch);
-    struct list *it, *tmp;
-    list_each (it, tmp, &l->all) {
-        struct work *w = list_entry(it, struct work, node);
-        struct err why = ERR_INIT;
-        if (w->action != cause || cause == 0)
-            continue;
-        w->action = 0;
-        struct json *m = actions_observation(w->v->en->actions, end, e, &why);
-        w->then(w, json_get(m, "extras"), &why);
-        json_free(m);
-        return;
-    }
+    struct work *w = container_of(q, struct work, ask);
+    w->then(w, json_get(observation, "extras"), e);
 }
 
 void work_act(struct work *w, const char *action, struct json *args, work_then *then)
 {
     struct action_order o = {.source = ACTION_SOURCE_V1};
     struct err e = ERR_INIT;
-    struct json *m = json_object();
-    ASSERT(!w->file && !w->git && !w->action); /* then is called once, before the next */
-    json_put_z(m, "action", action);
-    json_put(m, "args", args);
-    struct action *a = action_open(w->v->en->actions, m, &o, &e);
+    ASSERT(!w->file && !w->git && !w->ask.id); /* then is called once, before the next */
     w->then = then;
-    if (!a) {
+    w->ask.done = on_acted;
+    if (action_ask(&w->ask, w->v->en->actions, action_message(action, args), &o, &e) < 0)
         then(w, NULL, &e);
-        return;
-    }
-    w->action = a->id;
-    action_go(a);
 }
 
-struct work_list *work_list_new(void)
-{
-    struct work_list *l = xnew(struct work_list);
-    list_init(&l->all);
-    l->watch.ended = on_action_ended;
-    return l;
-}
-
-/* Removes files of patches that a killed worker left; otherwise their helpers remove
- * them. */
-static void remove_left(const struct engine *en)
+/* Files of patches are left by a killed worker; otherwise their helpers remove them. */
+void work_start(const struct engine *en)
 {
     char dir[sizeof(en->state_dir) + sizeof(WORK_SCRATCH) + 1];
     snprintf(dir, sizeof(dir), "%s/" WORK_SCRATCH, en->state_dir);
     if (en->state_dir[0])
         remove_tree(dir);
-}
-
-void work_list_start(struct work_list *l, struct engine *en)
-{
-    actions_watch(en->actions, &l->watch);
-    remove_left(en);
 }
 
 /* ---- answers ---- */

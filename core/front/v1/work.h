@@ -10,7 +10,7 @@
 #ifndef OD_FRONT_V1_WORK_H
 #define OD_FRONT_V1_WORK_H
 
-#include "action/action.h"
+#include "action/ask.h"
 #include "file/fileact.h"
 #include "front/v1/own.h"
 #include "git/git.h"
@@ -22,7 +22,6 @@ struct work;
 typedef void work_then(struct work *w, const struct json *result, const struct err *e);
 
 struct work {
-    struct list node; /* in work_list.all */
     struct v1 *v;
     struct req *req;            /* NULL: the client is gone, or has its answer */
     struct json *query;         /* owned: what model_query returned; may be NULL */
@@ -30,7 +29,7 @@ struct work {
     char path[V1_PATH_MAX];     /* of the query, absolute */
     struct fileact *file;       /* borrowed; NULL: none runs */
     struct git_call *git;       /* the same */
-    uint64_t action;            /* the action to wait for; 0: none */
+    struct action_ask ask;
     work_then *then;
     const char *type; /* the type of bytes sent; NULL: none */
     bool begun;       /* the answer has begun */
@@ -42,14 +41,8 @@ struct work {
 /* The folder of the state directory for patches that are being made. */
 #define WORK_SCRATCH "git"
 
-/* Part of struct v1: the requests that wait for actions. */
-struct work_list {
-    struct list all;
-    struct action_watch watch;
-};
-struct work_list *work_list_new(void);
-/* Called when the actions exist. Removes what an earlier worker left in WORK_SCRATCH. */
-void work_list_start(struct work_list *l, struct engine *en);
+/* Removes what an earlier worker left in WORK_SCRATCH. */
+void work_start(const struct engine *en);
 
 /*
  * Counts as activity; reads the query by the model m (NULL: none) and the member `path`.
