@@ -65,6 +65,12 @@ bool cell_runs(const struct cell *c)
     return c->call.step == CALL_RUNNING || c->call.step == CALL_LATE;
 }
 
+bool cell_waits(const struct cell *c)
+{
+    const struct cell *first = kernel_first_cell(c->k);
+    return c->call.step == CALL_WAITING && first && first != c && !first->before;
+}
+
 static void set_about(const struct cell *c, struct cell_result *r)
 {
     r->count = c->count;

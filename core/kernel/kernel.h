@@ -121,6 +121,8 @@ void cell_hold(struct cell *c, bool hold);
 void cell_answer(struct cell *c, struct str text);
 /* Whether the cell has begun. */
 bool cell_runs(const struct cell *c);
+/* Whether the cell waits for another one, and not only for the start of the kernel. */
+bool cell_waits(const struct cell *c);
 /* No events follow. A waiting cell never runs; a running one is interrupted. */
 void cell_cancel(struct cell *c);
 /* ok, error, timeout, died, failed */

@@ -550,6 +550,29 @@ def _(case, model):
     same(model.tool("python", code="1 + 1").body, "2")
 
 
+@row("python: a client that gives up: a cell behind another one never runs; one that waits for "
+     "its kernel's start does", legacy=True)
+@asked
+def _(case, model):
+    gate = os.path.join(case.dir, "gate")
+    os.mkfifo(gate)
+    os.chmod(gate, 0o666)
+
+    def gives_up(code, known):
+        begun = model.begin("python", code=code)
+        wait_for(known, "it waits or runs")
+        model.stop(begun, "McpError: MCP error -32001: Request timed out")
+        same(begun.end(), None)
+    gives_up("early = 7", lambda: "early = 7" in log_text(case))
+    gives_up("open('begun', 'w').close()\nwith open('gate') as f: f.read()\nprint('ok', early)",
+             lambda: os.path.exists(os.path.join(case.dir, "begun")))
+    gives_up("late = 1", lambda: "late = 1" in log_text(case))
+    with open(gate, "w") as file:
+        file.write("x\n")
+    has(model.tool("shell_input", session="python").text, "ok 7\n")
+    has(model.tool("python", code="late").state, "NameError")
+
+
 def era_of(modern):
     @contextlib.contextmanager
     def fixture(each):

@@ -383,8 +383,11 @@ static void stop(struct tool_call *c, enum tool_stop why)
     struct told *t = told_of(c->fronts, cell_told(r, key));
     if (c->action && actions_find(c->actions, c->action))
         actions_cancel(c->actions, c->action, &e);
-    if (why == TOOL_CANCELLED && r->cell && actions_find(c->actions, r->cell)) {
-        actions_cancel(c->actions, r->cell, &e);
+    const struct action *a = actions_find(c->actions, r->cell);
+    const struct action_cell *cell = action_cell_find(c->actions, r->cell);
+    bool waits = a && (!a->begun || (cell && cell->cell && cell_waits(cell->cell)));
+    if (a && (why == TOOL_CANCELLED || (why == TOOL_TIMED_OUT && waits))) {
+        actions_cancel(c->actions, r->cell, &e); /* nobody expects it to run later */
     } else if (r->cell) {
         t->command = r->cell;
         t->to = t->line = 0;
