@@ -349,7 +349,8 @@ static void on_signal(struct call *c, int signo)
     r->interrupted = true;
 }
 
-static const struct call_events call_events = {on_output, on_note, on_signal, NULL};
+static const struct call_events call_events = {
+    .on_output = on_output, .on_note = on_note, .on_signal = on_signal};
 
 /* ---- requests ---- */
 

@@ -55,7 +55,8 @@ static void on_signal(struct call *c, int signo)
     json_free(j);
 }
 
-static const struct call_events events = {on_output, NULL, on_signal, NULL};
+static const struct call_events events = {.on_output = on_output,
+                                          .on_signal = on_signal};
 
 static struct json *request(const struct browse_options *o, const char *verb)
 {

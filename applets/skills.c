@@ -363,7 +363,7 @@ static int on_output(struct call *c, bool error, struct str bytes)
     return buf_adds(a->text, bytes) < 0 ? (errno = EFBIG, -1) : 0;
 }
 
-static const struct call_events events = {on_output, NULL, NULL, NULL};
+static const struct call_events events = {.on_output = on_output};
 
 /* Whether edits are checked, as in agentskills of 2024. */
 static bool lints(void)

@@ -28,7 +28,7 @@ void call_init(struct call *c, struct client *client, const struct json *request
         .ev = ev,
         .input = -1,
         .signals = -1,
-        .kept = BUF_INIT(FRAME_INPUT_WINDOW),
+        .kept = BUF_INIT(FRAME_MAX),
     };
     random_hex(c->id, sizeof(c->id) - 1);
 }
@@ -81,14 +81,14 @@ static void send_input(struct call *c)
     if (c->client->fd < 0)
         return;
     struct buf *out = &c->client->out;
-    while (c->sent < c->kept_at + c->kept.n) {
-        struct str piece = str_sub(buf_str(&c->kept), (size_t)(c->sent - c->kept_at),
-                                   INPUT_READ);
+    struct str open = str_sub(buf_str(&c->kept), 0, FRAME_INPUT_WINDOW);
+    while (c->sent < c->kept_at + open.n) {
+        struct str piece = str_sub(open, (size_t)(c->sent - c->kept_at), INPUT_READ);
         if (frame_add_bytes(out, 'I', c->sent, piece) < 0)
             return;
         c->sent += piece.n;
     }
-    if (c->input_ended && !c->end_sent && !c->left)
+    if (c->input_ended && !c->end_sent && !c->left && open.n == c->kept.n)
         c->end_sent = frame_add_bytes(out, 'I', c->sent, (struct str){NULL, 0}) == 0;
 }
 
@@ -180,6 +180,7 @@ static void take_window(struct call *c, struct str payload)
     buf_consume(&c->kept, (size_t)(to - c->kept_at));
     c->kept_at = to;
     got_on(c);
+    send_input(c);
 }
 
 static int take_frame(struct call *c, const struct frame *f, struct err *e)
@@ -234,8 +235,24 @@ static void take_signals(struct call *c)
     }
 }
 
+int call_put(struct call *c, struct str bytes)
+{
+    if (buf_adds(&c->kept, bytes) < 0) {
+        buf_resume(&c->kept);
+        return -1;
+    }
+    c->input_ended |= bytes.n == 0;
+    if (c->began) /* input follows the request */
+        send_input(c);
+    return 0;
+}
+
 static void take_input(struct call *c)
 {
+    if (c->ev && c->ev->on_readable) {
+        c->ev->on_readable(c);
+        return;
+    }
     size_t room = FRAME_INPUT_WINDOW - c->kept.n;
     size_t want = room < INPUT_READ ? room : INPUT_READ;
     char *at = buf_reserve(&c->kept, want);
@@ -328,6 +345,12 @@ static int wait_ms(int64_t until)
     return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
 }
 
+/* Whether there is somebody to pass input to. */
+static bool may_read(const struct call *c)
+{
+    return c->client->fd >= 0 || !c->ev || !c->ev->on_readable;
+}
+
 static int turn(struct call *c, struct err *e)
 {
     if (c->client->fd < 0 && clock_ms() >= c->retry_at && reconnect(c, e) < 0)
@@ -339,7 +362,8 @@ static int turn(struct call *c, struct err *e)
     if (check_silence(c, e) < 0)
         return -1;
     bool over = deadlines(c, &until, e) < 0;
-    bool input = c->input >= 0 && !c->input_ended && c->kept.n < FRAME_INPUT_WINDOW;
+    bool input = c->input >= 0 && !c->input_ended && c->kept.n < FRAME_INPUT_WINDOW &&
+                 may_read(c);
     struct pollfd p[3] = {
         {.fd = c->client->fd,
          .events = (short)(POLLIN | (c->client->out.n ? POLLOUT : 0))},
@@ -353,10 +377,10 @@ static int turn(struct call *c, struct err *e)
         return -1;
     if (p[1].revents)
         take_signals(c);
-    if (p[2].revents)
+    if (p[0].revents & ~POLLOUT && on_connection(c, e) < 0)
+        return -1;
+    if (p[2].revents && !c->result && may_read(c))
         take_input(c);
-    if (p[0].revents & ~POLLOUT)
-        return on_connection(c, e);
     return 0;
 }
 
@@ -364,10 +388,10 @@ struct json *call_run(struct call *c, struct err *e)
 {
     c->began = c->heard = c->connected_at = clock_ms();
     int ok = 0;
-    if (c->client->fd >= 0)
-        ok = send_request(c, e);
-    else
+    if (c->client->fd < 0)
         lost(c);
+    else if ((ok = send_request(c, e)) == 0)
+        send_input(c);
     while (ok == 0 && !c->result)
         ok = turn(c, e);
     if (ok < 0 && c->client->fd >= 0) {

@@ -44,6 +44,11 @@ struct call_events {
      * n is 0 at the end of input, which is sent unless the call leaves.
      */
     size_t (*on_input)(struct call *c, const char *p, size_t n);
+    /*
+     * Called when input may be read, and only while there is a connection. It reads, and
+     * passes on what it wants with call_put. NULL: the call reads and sends all bytes.
+     */
+    void (*on_readable)(struct call *c);
 };
 
 /* Embedded in its user, which callbacks find by container_of. */
@@ -63,7 +68,8 @@ struct call {
         bool known;
         uint64_t next;
     } out[2];
-    struct buf kept;       /* input from kept_at on that is not yet accepted */
+    struct buf kept;       /* input from kept_at on that is not yet accepted; up to
+                              FRAME_INPUT_WINDOW of it is on its way */
     uint64_t kept_at, sent;
     bool input_ended, end_sent;
     bool started;          /* the command runs: the idle limit counts */
@@ -96,6 +102,11 @@ struct json *call_run(struct call *c, struct err *e);
  * first. The command goes on.
  */
 void call_leave(struct call *c, int64_t ms);
+/*
+ * Adds input, from on_readable or before call_run; no bytes: its end. Returns -1, and
+ * adds nothing, if more than FRAME_MAX would wait.
+ */
+int call_put(struct call *c, struct str bytes);
 /* From a callback: sends a frame of JSON within this call ('Z'). */
 void call_send(struct call *c, char type, const struct json *j);
 /*

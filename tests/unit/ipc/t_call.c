@@ -314,6 +314,44 @@ TEST(unaccepted_input_stays_within_the_window)
     kill(writer, SIGKILL);
 }
 
+/* Bytes "a", given at once; then the end. */
+static struct json *put_many(size_t n, bool ended)
+{
+    struct user u;
+    char *bytes = malloc(n);
+    memset(bytes, 'a', n);
+    open_user(&u);
+    CHECK_INT(call_put(&u.call, str_n(bytes, n)), 0);
+    CHECK_INT(ended ? call_put(&u.call, STR("")) : 0, 0);
+    free(bytes);
+    struct json *r = call_run(&u.call, &e);
+    close_user(&u);
+    return r;
+}
+
+TEST(what_is_put_follows_the_request_in_its_window)
+{
+    pid_t pid = start(serve_input);
+    struct json *r = put_many(1000000, true);
+    CHECK_INT(json_int(r, "n", 0), 1000000);
+    json_free(r);
+    kill(pid, SIGKILL);
+    pid = start(serve_window);
+    r = put_many(1000000, false);
+    CHECK_INT(json_int(r, "n", 0), FRAME_INPUT_WINDOW);
+    json_free(r);
+    kill(pid, SIGKILL);
+    struct call call;
+    struct client client = {.fd = -1};
+    call_init(&call, &client, NULL, NULL);
+    char *bytes = calloc(1, FRAME_MAX + 1);
+    CHECK_INT(call_put(&call, str_n(bytes, FRAME_MAX + 1)), -1);
+    CHECK_INT(call_put(&call, str_n(bytes, 1)), 0);
+    CHECK_INT(call.kept.n, 1);
+    free(bytes);
+    call_release(&call);
+}
+
 /* Marks of a session's own lie between what it shows. */
 static void serve_jumps(struct peer *p)
 {
