@@ -210,12 +210,10 @@ class Agent:
     cancel      a cancelled turn does
     gives_up    when its patience is over: "goes on" or "stops" is the command; "waits":
                 progress keeps it patient
-    comes_back  it starts od mcp again after that has ended
-    forgets     it takes the tools from the model then
     """
 
     deferred, also, longest = (), {}, 50
-    interrupt, cancel, gives_up, comes_back, forgets = False, True, "goes on", False, False
+    interrupt, cancel, gives_up = False, True, "goes on"
 
     def __init__(self, model, patience=None):
         self.model, self.patience = model, patience
@@ -245,7 +243,7 @@ class Agent:
 
 class Claude(Agent):
     name, conversation = "claude", Stream
-    prefix, comes_back, longest = "mcp__computer__", True, 240
+    prefix, longest = "mcp__computer__", 240
     deferred = ("write", "python", "browse", "browser_act", "sessions")
 
     def configure(self):
@@ -330,7 +328,7 @@ class Gemini(Agent):
 
 class Qwen(Agent):
     name, conversation = "qwen", Acp
-    prefix, comes_back, longest = "mcp__computer__", True, 240
+    prefix, longest = "mcp__computer__", 240
 
     def configure(self):
         self.env.update(OPENAI_API_KEY="none", OPENAI_BASE_URL=self.model.url + "/v1",
@@ -348,7 +346,7 @@ class Qwen(Agent):
 
 class Opencode(Agent):
     name, conversation = "opencode", Acp
-    prefix, gives_up, forgets = "computer_", "waits", True
+    prefix, gives_up = "computer_", "waits"
 
     def configure(self):
         self.env.update(OPENCODE_DISABLE_AUTOUPDATE="1", OPENCODE_DISABLE_MODELS_FETCH="1",

@@ -5,7 +5,8 @@ model got of each.
     once    asked once, as a script does; SIGINT while a command runs
     talk    a conversation, as an editor has: the new client finds the command of the one
             before; all kinds of answers; the worker dies; the turn is cancelled; SIGKILL
-    late    asked once, with a patience of PATIENCE seconds; at last od itself is killed
+    late    asked once, with a patience of PATIENCE seconds; at last od itself is killed, between
+            two calls and during one
 
 A row looks at what a process left; the processes before that one run in any case.
 """
@@ -26,7 +27,7 @@ import zlib
 import eval_lib
 from agents import AGENTS
 from model import Call, Model
-from tap import Rows, Tap, has, holds, same, short, wait_for
+from tap import Rows, Tap, has, holds, lacks, same, short, wait_for
 
 PATIENCE = 10
 STATE = re.compile(r"\[(exit \d+|killed by SIG\w+|still running)[^\n]*\]")
@@ -95,6 +96,13 @@ class Case:
         server = wait_for(self.servers, "od serves")[0]
         os.kill(server["pid"], signal.SIGKILL)
         wait_for(lambda: gone(server["pid"]) and gone(server["worker"]), "od is gone")
+
+    def die_within(self):
+        def watch():
+            self.runs("dying")
+            self.die()
+
+        threading.Thread(target=watch, daemon=True).start()
 
     def there(self, name):
         return os.path.exists(f"{self.dir}/{name}")
@@ -168,7 +176,9 @@ class Case:
                  "until [ -e go ]; do sleep 0.1; done; echo through'"),
             Call("shell_input", before=self.go),
             Call("shell", before=self.die, command="echo one"),
-            Call("shell", command="echo two")]
+            Call("shell", command="echo two"),
+            Call("shell", before=self.die_within, command=self.held("dying")),
+            Call("shell", command="echo three")]
         run = self.kind(self.model, patience=PATIENCE).run("play late")
         self.status = run.end()
 
@@ -338,23 +348,26 @@ def _(case):
         has(then.text, "through\n[exit 0 in ")
 
 
-@row("od is killed: {comes_back}", process="late")
+@row("od is killed: the next call works, and tells what is lost", process="late")
 def _(case):
-    first = case.result("late", 4)
-    if case.kind.comes_back:  # with the first call, if the agent knew before it
-        holds("one\n[exit 0 in " in first.text or failed(first))
-        has(case.result("late", 5).text, "two\n[exit 0 in ")
-    else:
-        failed(first)
-        same(case.model.missing, ["shell"] * case.kind.forgets)
-        if not case.kind.forgets:
-            failed(case.result("late", 5))
+    has(case.result("late", 4).text, "shells, kernels and the browser are fresh", "\none\n[exit 0 in ")
+    text = case.result("late", 5).text
+    has(text, "two\n[exit 0 in ")
+    lacks(text, "are fresh")
+
+
+@row("od is killed during a call: the model is told, and the next call works", process="late")
+def _(case):
+    result = case.result("late", 6)
+    has(result.text, "was lost while this ran")
+    failed(result)
+    has(case.result("late", 7).text, "are fresh", "\nthree\n[exit 0 in ")
 
 
 @row("the agent ends by itself, and the test has no fault", process="late")
 def _(case):
     same(case.status, 0)
-    same((case.model.strangers, case.model.faults), ([], []))
+    same((case.model.strangers, case.model.faults, case.model.missing), ([], [], []))
 
 
 def words(kind):
@@ -362,10 +375,8 @@ def words(kind):
     late = {"goes on": "the command goes on, and its output comes",
             "stops": "the command is stopped", "waits": "it waits on, for there is progress"}
     stops = {True: "is stopped", False: "goes on"}
-    lost = "its tools are gone" if kind.forgets else "calls fail from then on"
     return {"longest": kind.longest, "interrupt": stops[kind.interrupt],
-            "cancel": stops[kind.cancel], "gives_up": late[kind.gives_up],
-            "comes_back": "the agent starts it again" if kind.comes_back else lost}
+            "cancel": stops[kind.cancel], "gives_up": late[kind.gives_up]}
 
 
 def main():

@@ -2,6 +2,7 @@
 // sdk.mjs MODULES 1|2 legacy|modern URL OD FOLDER: an official client, over HTTP and over
 // the standard input and output of `od mcp`. Prints "ok NAME" or "not ok NAME: WHY".
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -23,10 +24,11 @@ async function library() {
 
 const { Client, StreamableHTTPClientTransport, StdioClientTransport } = await library();
 
+const stdio = (env) => new StdioClientTransport({ command: od, args: ['mcp', '--tools', 'all'],
+                                                  env, stderr: 'inherit' });
 const ways = {
     http: () => new StreamableHTTPClientTransport(new URL(url)),
-    stdio: () => new StdioClientTransport({ command: od, args: ['mcp', '--tools', 'all'],
-                                            env: process.env, stderr: 'inherit' }),
+    stdio: () => stdio(process.env),
 };
 
 const text = (result) => result.content.map((b) => b.text ?? '').join('');
@@ -62,10 +64,39 @@ async function resources(client, path) {
     await client.unsubscribeResource({ uri });
 }
 
-async function play(way) {
+async function connected(transport) {
     const options = era === 'modern' ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {};
     const client = new Client({ name: 'od-tests', version: '1' }, { capabilities: {}, ...options });
-    await client.connect(ways[way]());
+    await client.connect(transport);
+    return client;
+}
+
+// The server of od mcp, which has started it, is killed, and then the next one.
+async function lose() {
+    const at = `${folder}/${version}${era}lost`;
+    const env = { ...process.env, OD_SOCKET: at + '.sock', OD_STATE_DIR: at };
+    const client = await connected(stdio(env));
+    const act = (args) => client.callTool({ name: 'act', arguments: args });
+    const kill = () => {
+        const status = execFileSync(od, ['serve', '--status', '--json'], { env });
+        process.kill(JSON.parse(status).servers[0].pid, 'SIGKILL');
+    };
+    const held = act({ command: `touch ${at}a; sleep 60` });
+    await until(() => existsSync(at + 'a'), 'it runs');
+    kill();
+    const result = await held;
+    assert.equal(result.isError, true);
+    assert.match(text(result), /was lost while this ran/);
+    assert.match(text(await act({ command: 'echo back' })), /are fresh.*\n0: back\n\[done\]$/);
+    assert.equal(text(await act({ command: 'echo on' })), '0: on\n[done]');
+    kill();
+    await client.close();
+}
+
+async function play(way) {
+    if (way === 'lost')
+        return lose();
+    const client = await connected(ways[way]());
     assert.match(client.getInstructions(), /in \[brackets\]/);
     const { tools } = await client.listTools();
     assert.deepEqual(tools.slice(0, 5).map((t) => t.name),
@@ -104,7 +135,7 @@ async function play(way) {
     await client.close();
 }
 
-for (const way of Object.keys(ways)) {
+for (const way of [...Object.keys(ways), 'lost']) {
     try {
         await play(way);
         console.log(`ok ${way}`);

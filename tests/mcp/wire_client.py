@@ -34,14 +34,20 @@ class Server:
         self.env.pop("OD_SERVER", None)
         self.log = self.root + "/log"
         show_log(self.log)
+        at_end(self.kill)
+        self.port = 0
+        self.begin(*options)
+
+    def begin(self, *options):
+        """Starts it; once more, at the address that it had."""
         get, put = os.pipe()
         with open(self.log, "ab") as log:
-            more = {"SESSION_API_KEY": key} if key else {}
+            more = {"SESSION_API_KEY": self.key} if self.key else {}
             self.process = subprocess.Popen(
-                [self.od, "serve", "--listen", "127.0.0.1:0", "--ready-fd", str(put), *options],
+                [self.od, "serve", "--listen", f"127.0.0.1:{self.port}", "--ready-fd", str(put),
+                 *options],
                 env={**self.env, **more}, cwd=self.work, pass_fds=[put], stdin=subprocess.DEVNULL,
                 stdout=log, stderr=log, start_new_session=True)
-        at_end(self.kill)
         os.close(put)
         said = until_ready(get, self.logged)
         os.close(get)

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum { MCP_MESSAGE_MAX = 4 << 20 }; /* bytes of one from a client */
+
 struct mcp;
 struct mcp_link;
 

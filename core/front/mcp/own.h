@@ -41,7 +41,6 @@
 #include "front/mcp/tools/tool.h"
 
 enum {
-    MCP_MESSAGE_MAX = 4 << 20, /* bytes of one from a client */
     MCP_BATCH_MAX = 100,       /* messages of a batch */
     MCP_ANSWER_BYTES = 8 << 20,
     MCP_SESSIONS_MAX = 1024,  /* above it, the one that was idle longest ends */
