@@ -48,6 +48,11 @@ struct state_field {
 
 /* The state of a thing. The caller owns it. */
 struct json *state_json(const struct state_field *list, const void *thing);
+/*
+ * Appends its members, without the braces of the object: for a state that is stored so
+ * often that a tree would cost too much.
+ */
+void state_print(struct buf *out, const struct state_field *list, const void *thing);
 /* Sets the thing's members, and takes those of STATE_JSON out of j. j may be NULL. */
 void state_read(const struct state_field *list, void *thing, struct json *j);
 
@@ -60,13 +65,22 @@ bool state_put(struct engine *en, const char *prefix, const char *id,
 /* Stores the state of a thing in the same way. */
 bool state_keep(struct engine *en, const char *prefix, const char *id,
                 const struct state_field *list, const void *thing);
+/*
+ * Stores a text that is not such an object, of at most KEEP_FAR_MAX bytes; "" removes the
+ * state.
+ */
+void state_put_text(struct engine *en, const char *prefix, const char *id,
+                    struct str state);
 /* Removes it. */
 void state_drop(struct engine *en, const char *prefix, const char *id);
 /*
  * Calls fn for each stored state whose key is prefix and an id without a slash. j is
  * freed afterwards. One that is unreadable is logged. To be called in `load`.
  */
-void state_each(struct engine *en, const char *prefix,
-               void (*fn)(void *arg, struct str id, struct json *j), void *arg);
+typedef void state_fn(void *arg, struct str id, struct json *j);
+void state_each(struct engine *en, const char *prefix, state_fn *fn, void *arg);
+/* The same for texts, and their ids may have slashes. */
+typedef void state_text_fn(void *arg, struct str id, struct str state);
+void state_each_text(struct engine *en, const char *prefix, state_text_fn *fn, void *arg);
 
 #endif
