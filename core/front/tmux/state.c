@@ -9,6 +9,7 @@
 #include "base/enc.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "engine/state.h"
 #include "front/tmux/model.h"
 #include "front/tmux/pane.h"
 #include "front/tmux/request.h"
@@ -122,6 +123,90 @@ uint64_t input_before(struct tmux *t, const char *id)
     return (uint64_t)json_int(json_get(t->done, id), "input", 0);
 }
 
+/* ---- what is kept of each thing, besides what it refers to ---- */
+
+static const struct state_field kept[] = {
+    STATE_ROW_AS("s", struct tmux, next_session),
+    STATE_ROW_AS("w", struct tmux, next_window),
+    STATE_ROW_AS("p", struct tmux, next_pane),
+    STATE_ROW_AS("b", struct tmux, next_buffer),
+    STATE_ROW(struct tmux, started),
+    STATE_ROW(struct tmux, socket),
+    STATE_ROW(struct tmux, configured),
+    STATE_ROW(struct tmux, done),
+    {.name = NULL},
+};
+
+static const struct state_field kept_session[] = {
+    STATE_ROW(struct tm_session, id),
+    STATE_ROW(struct tm_session, name),
+    STATE_ROW(struct tm_session, cwd),
+    STATE_ROW(struct tm_session, group),
+    STATE_ROW(struct tm_session, made),
+    STATE_ROW_AS("active", struct tm_session, active_us),
+    STATE_ROW_AS("attached", struct tm_session, attached_at),
+    {.name = NULL},
+};
+
+static const struct state_field kept_link[] = {
+    STATE_ROW_AS("i", struct tm_link, index),
+    STATE_ROW(struct tm_link, bell),
+    {.name = NULL},
+};
+
+static const struct state_field kept_window[] = {
+    STATE_ROW(struct tm_window, id),
+    STATE_ROW(struct tm_window, name),
+    STATE_ROW(struct tm_window, cols),
+    STATE_ROW(struct tm_window, rows),
+    STATE_ROW(struct tm_window, made),
+    STATE_ROW_AS("active", struct tm_window, active_us),
+    STATE_ROW_AS("preset", struct tm_window, last_layout),
+    STATE_ROW_AS("mcols", struct tm_window, manual_cols),
+    STATE_ROW_AS("mrows", struct tm_window, manual_rows),
+    STATE_ROW_AS("old", struct tm_window, old_layout),
+    {.name = NULL},
+};
+
+static const struct state_field kept_pane[] = {
+    STATE_ROW(struct tm_pane, id),
+    STATE_ROW(struct tm_pane, title),
+    STATE_ROW(struct tm_pane, cwd),
+    STATE_ROW(struct tm_pane, shell),
+    STATE_ROW(struct tm_pane, argv),
+    STATE_ROW(struct tm_pane, cols),
+    STATE_ROW(struct tm_pane, rows),
+    STATE_ROW(struct tm_pane, x),
+    STATE_ROW(struct tm_pane, y),
+    STATE_ROW(struct tm_pane, runs),
+    STATE_ROW_AS("point", struct tm_pane, active_point),
+    STATE_ROW(struct tm_pane, dead),
+    STATE_ROW_AS("off", struct tm_pane, input_off),
+    STATE_ROW(struct tm_pane, status),
+    STATE_ROW(struct tm_pane, signo),
+    STATE_ROW(struct tm_pane, dead_at),
+    STATE_ROW(struct tm_pane, limit),
+    STATE_ROW(struct tm_pane, piped),
+    STATE_ROW(struct tm_pane, pipe_from),
+    STATE_ROW(struct tm_pane, pipe_flags),
+    STATE_ROW(struct tm_pane, pipes),
+    {.name = NULL},
+};
+
+static const struct state_field kept_channel[] = {
+    STATE_ROW(struct tm_channel, name),
+    STATE_ROW(struct tm_channel, woken),
+    STATE_ROW(struct tm_channel, locked),
+    {.name = NULL},
+};
+
+static const struct state_field kept_buffer[] = {
+    STATE_ROW(struct tm_buffer, name),
+    STATE_ROW_AS("auto", struct tm_buffer, automatic),
+    STATE_ROW(struct tm_buffer, made),
+    {.name = NULL},
+};
+
 /* ---- out ---- */
 
 static struct json *pack_links(struct tm_session *s)
@@ -130,11 +215,8 @@ static struct json *pack_links(struct tm_session *s)
     struct list *it, *tmp;
     list_each (it, tmp, &s->links) {
         const struct tm_link *l = list_entry(it, struct tm_link, node);
-        struct json *j = json_object();
+        struct json *j = state_json(kept_link, l);
         json_put_int(j, "w", l->w->id);
-        json_put_int(j, "i", l->index);
-        if (l->bell)
-            json_put_bool(j, "bell", true);
         json_push(all, j);
     }
     return all;
@@ -142,16 +224,8 @@ static struct json *pack_links(struct tm_session *s)
 
 static struct json *pack_session(struct tm_session *s)
 {
-    struct json *j = json_object(), *stack = json_array();
+    struct json *j = state_json(kept_session, s), *stack = json_array();
     struct list *it, *tmp;
-    json_put_int(j, "id", s->id);
-    json_put_z(j, "name", s->name);
-    json_put_z(j, "cwd", s->cwd);
-    if (s->group)
-        json_put_z(j, "group", s->group);
-    json_put_int(j, "made", s->made);
-    json_put_int(j, "active", s->active_us);
-    json_put_int(j, "attached", s->attached_at);
     json_put(j, "links", pack_links(s));
     json_put_int(j, "link", s->link ? s->link->index : -1);
     list_each (it, tmp, &s->stack)
@@ -164,48 +238,17 @@ static struct json *pack_session(struct tm_session *s)
 
 static struct json *pack_pane(struct tm_pane *p)
 {
-    struct json *j = json_object();
-    json_put_int(j, "id", p->id);
-    json_put_z(j, "title", p->title ? p->title : "");
-    json_put_z(j, "cwd", p->cwd ? p->cwd : "");
-    json_put_z(j, "shell", p->shell ? p->shell : "/bin/sh");
-    json_put(j, "argv", p->argv ? json_copy(p->argv) : json_array());
-    json_put_int(j, "cols", p->cols);
-    json_put_int(j, "rows", p->rows);
-    json_put_int(j, "x", p->x);
-    json_put_int(j, "y", p->y);
-    json_put_int(j, "runs", p->runs);
-    json_put_int(j, "point", p->active_point);
-    json_put_bool(j, "dead", p->dead);
-    json_put_bool(j, "off", p->input_off);
-    json_put_int(j, "status", p->status);
-    json_put_int(j, "signo", p->signo);
-    json_put_int(j, "dead_at", p->dead_at);
-    json_put_int(j, "limit", (int64_t)p->limit);
-    if (p->piped) {
-        json_put_bool(j, "piped", true);
-        json_put_int(j, "pipe_from", (int64_t)p->pipe_from);
-        json_put_int(j, "pipe_flags", p->pipe_flags);
-    }
-    json_put_int(j, "pipes", p->pipes);
+    struct json *j = state_json(kept_pane, p);
     json_put(j, "opts", opts_pack(&p->opts, OPTION_PANE));
     return j;
 }
 
 static struct json *pack_window(struct tm_window *w)
 {
-    struct json *j = json_object(), *panes = json_array(), *stack = json_array();
+    struct json *j = state_json(kept_window, w), *panes = json_array(),
+                *stack = json_array();
     struct list *it, *tmp;
     struct buf layout = BUF_INIT(STATE_MAX);
-    json_put_int(j, "id", w->id);
-    json_put_z(j, "name", w->name);
-    json_put_int(j, "cols", w->cols);
-    json_put_int(j, "rows", w->rows);
-    json_put_int(j, "made", w->made);
-    json_put_int(j, "active", w->active_us);
-    json_put_int(j, "preset", w->last_layout);
-    json_put_int(j, "mcols", w->manual_cols);
-    json_put_int(j, "mrows", w->manual_rows);
     list_each (it, tmp, &w->panes)
         json_push(panes, pack_pane(list_entry(it, struct tm_pane, sibling)));
     json_put(j, "panes", panes);
@@ -215,11 +258,8 @@ static struct json *pack_window(struct tm_window *w)
     json_put(j, "stack", stack);
     window_put_layout(w, false, &layout);
     json_put_str(j, "layout", buf_str(&layout));
-    if (w->zoomed) {
+    if (w->zoomed)
         json_put_int(j, "zoom", w->zoomed->id);
-    }
-    if (w->old_layout)
-        json_put_z(j, "old", w->old_layout);
     json_put(j, "opts", opts_pack(&w->opts, OPTION_WINDOW));
     buf_release(&layout);
     return j;
@@ -227,18 +267,11 @@ static struct json *pack_window(struct tm_window *w)
 
 void state_store(struct tmux *t)
 {
-    struct json *j = json_object(), *ss = json_array(), *ws = json_array(),
+    struct json *j = state_json(kept, t), *ss = json_array(), *ws = json_array(),
                 *chs = json_array();
     struct buf b = BUF_INIT(STATE_MAX);
     struct list *it, *tmp;
     t->dirty = false;
-    json_put_int(j, "s", t->next_session);
-    json_put_int(j, "w", t->next_window);
-    json_put_int(j, "p", t->next_pane);
-    json_put_int(j, "b", t->next_buffer);
-    json_put_int(j, "started", t->started);
-    json_put_z(j, "socket", t->socket);
-    json_put_bool(j, "configured", t->configured);
     json_put(j, "env", env_pack(&t->env));
     if (!t->globals) { /* they are long, and change seldom */
         t->globals = json_object();
@@ -256,18 +289,11 @@ void state_store(struct tmux *t)
             json_push(ws, pack_window(w));
     }
     json_put(j, "windows", ws);
-    list_each (it, tmp, &t->channels) {
-        const struct tm_channel *ch = list_entry(it, struct tm_channel, node);
-        struct json *x = json_object();
-        json_put_z(x, "name", ch->name);
-        json_put_bool(x, "woken", ch->woken);
-        json_put_bool(x, "locked", ch->locked);
-        json_push(chs, x);
-    }
+    list_each (it, tmp, &t->channels)
+        json_push(chs, state_json(kept_channel, list_entry(it, struct tm_channel, node)));
     json_put(j, "channels", chs);
     if (t->marked)
         json_put_int(j, "marked", t->marked->id);
-    json_put(j, "done", json_copy(t->done));
     if (json_print(&b, j) < 0)
         log_error("tmux: the state of all sessions is longer than %d bytes", STATE_MAX);
     else
@@ -285,16 +311,13 @@ void state_put_buffer(struct tmux *t, struct tm_buffer *b, bool gone)
     for (unsigned i = 0; i == 0 || (!gone && at < b->n) || (b->stored && i < b->pieces);
          i++) {
         struct buf value = BUF_INIT(KEEP_FAR_MAX);
-        struct json *j = json_object();
+        struct json *j = state_json(kept_buffer, b);
         struct buf data = BUF_INIT(SIZE_MAX);
         snprintf(key, sizeof(key), "tmux/buffer/%llu/%u", (unsigned long long)b->order,
                  i);
         if (!gone && (i == 0 || at < b->n)) {
             struct str piece = str_sub(str_n(b->data, b->n), at, BUFFER_PIECE);
             enc_base64(&data, piece);
-            json_put_z(j, "name", b->name);
-            json_put_bool(j, "auto", b->automatic);
-            json_put_int(j, "made", b->made);
             json_put_str(j, "data", buf_str(&data));
             json_print(&value, j);
             at += piece.n;
@@ -326,8 +349,9 @@ static struct tm_buffer *buffer_of(struct tmux *t, uint64_t order)
 }
 
 /* The pieces come in no order: room for each is made as it comes. */
-static void load_buffer(struct tmux *t, struct str name, struct str value)
+static void load_buffer(void *arg, struct str name, struct str value)
 {
+    struct tmux *t = arg;
     struct json *j = json_parse_kept(value, NULL);
     struct str rest = name, order = str_cut(&rest, '/');
     uint64_t n = 0, i = 0;
@@ -339,10 +363,7 @@ static void load_buffer(struct tmux *t, struct str name, struct str value)
     }
     struct tm_buffer *b = buffer_of(t, n);
     size_t end = (size_t)i * BUFFER_PIECE + data.n;
-    if (!b->name)
-        b->name = xstrdup(json_str(j, "name", "").p);
-    b->automatic = json_bool(j, "auto", false);
-    b->made = json_int(j, "made", 0);
+    state_read(kept_buffer, b, j);
     if (end > b->n) {
         b->data = xrealloc(b->data, end + 1, 1);
         b->n = end;
@@ -359,38 +380,13 @@ static void load_buffer(struct tmux *t, struct str name, struct str value)
 
 /* ---- in ---- */
 
-static char *text_of(const struct json *j, const char *name)
+static void load_pane(struct tmux *t, struct tm_window *w, struct json *j)
 {
-    struct str s = json_str(j, name, "");
-    return xstrndup(s.p, s.n);
-}
-
-static void load_pane(struct tmux *t, struct tm_window *w, const struct json *j)
-{
-    struct tm_pane *p = pane_new(w, (unsigned)json_int(j, "id", 0),
-                                 (int)json_int(j, "cols", 80),
-                                 (int)json_int(j, "rows", 24));
+    struct tm_pane *p = pane_new(w, 0, 80, 24);
     list_add_tail(&w->panes, &p->sibling);
-    p->title = text_of(j, "title");
-    p->cwd = text_of(j, "cwd");
-    p->shell = text_of(j, "shell");
-    p->argv = json_copy(json_get(j, "argv"));
-    p->x = (int)json_int(j, "x", 0);
-    p->y = (int)json_int(j, "y", 0);
-    p->runs = (unsigned)json_int(j, "runs", 1);
-    p->active_point = (unsigned)json_int(j, "point", 0);
+    state_read(kept_pane, p, j);
     if (p->active_point > t->last_point)
         t->last_point = p->active_point;
-    p->dead = json_bool(j, "dead", false);
-    p->input_off = json_bool(j, "off", false);
-    p->status = (int)json_int(j, "status", 0);
-    p->signo = (int)json_int(j, "signo", 0);
-    p->dead_at = json_int(j, "dead_at", 0);
-    p->limit = (uint64_t)json_int(j, "limit", 0);
-    p->piped = json_bool(j, "piped", false);
-    p->pipe_from = (uint64_t)json_int(j, "pipe_from", 0);
-    p->pipe_flags = (int)json_int(j, "pipe_flags", 0);
-    p->pipes = (unsigned)json_int(j, "pipes", 0);
     opts_unpack(&p->opts, json_get(j, "opts"));
     char key[48];
     snprintf(key, sizeof(key), "tmux/answered/%u", p->id);
@@ -399,20 +395,12 @@ static void load_pane(struct tmux *t, struct tm_window *w, const struct json *j)
     p->pipe_taken = state_number(t, key);
 }
 
-static void load_window(struct tmux *t, const struct json *j)
+static void load_window(struct tmux *t, struct json *j)
 {
-    struct tm_window *w = window_new(t, (int)json_int(j, "cols", 80),
-                                     (int)json_int(j, "rows", 24));
-    free(w->name);
-    w->id = (unsigned)json_int(j, "id", 0);
-    w->name = text_of(j, "name");
-    w->made = json_int(j, "made", 0);
-    w->active_us = json_int(j, "active", 0);
-    w->last_layout = (int)json_int(j, "preset", -1);
-    w->manual_cols = (int)json_int(j, "mcols", 0);
-    w->manual_rows = (int)json_int(j, "mrows", 0);
+    struct tm_window *w = window_new(t, 80, 24);
+    state_read(kept_window, w, j);
     opts_unpack(&w->opts, json_get(j, "opts"));
-    for (const struct json *v = json_first(json_get(j, "panes")); v; v = json_next(v))
+    for (struct json *v = json_first(json_get(j, "panes")); v; v = json_next(v))
         load_pane(t, w, v);
     w->pane = pane_by_id(t, (unsigned)json_int(j, "pane", 0));
     for (const struct json *v = json_first(json_get(j, "stack")); v; v = json_next(v)) {
@@ -420,8 +408,6 @@ static void load_window(struct tmux *t, const struct json *j)
         if (p)
             list_add_tail(&w->stack, &p->stacked);
     }
-    if (json_has(j, "old"))
-        w->old_layout = text_of(j, "old");
     struct buf why = BUF_INIT(1 << 10);
     struct tm_pane *first = w->panes.next == &w->panes
                                 ? NULL
@@ -435,23 +421,17 @@ static void load_window(struct tmux *t, const struct json *j)
         w->zoomed = pane_by_id(t, (unsigned)json_int(j, "zoom", 0));
 }
 
-static void load_session(struct tmux *t, const struct json *j)
+static void load_session(struct tmux *t, struct json *j)
 {
-    struct str name = json_str(j, "name", ""), cwd = json_str(j, "cwd", "/");
-    struct tm_session *s = session_new(t, name.p, cwd.p);
-    s->id = (unsigned)json_int(j, "id", 0);
-    s->made = json_int(j, "made", 0);
-    s->active_us = json_int(j, "active", 0);
-    s->attached_at = json_int(j, "attached", 0);
-    if (json_has(j, "group"))
-        s->group = text_of(j, "group");
+    struct tm_session *s = session_new(t, "", "/");
+    state_read(kept_session, s, j);
     opts_unpack(&s->opts, json_get(j, "opts"));
     env_unpack(&s->env, json_get(j, "env"));
-    for (const struct json *v = json_first(json_get(j, "links")); v; v = json_next(v)) {
+    for (struct json *v = json_first(json_get(j, "links")); v; v = json_next(v)) {
         struct tm_window *w = window_by_id(t, (unsigned)json_int(v, "w", 0));
         struct tm_link *l = w ? link_new(s, w, (int)json_int(v, "i", 0)) : NULL;
         if (l)
-            l->bell = json_bool(v, "bell", false);
+            state_read(kept_link, l, v);
     }
     for (const struct json *v = json_first(json_get(j, "stack")); v; v = json_next(v)) {
         struct tm_link *l = link_by_index(s, (int)json_int_value(v, -1));
@@ -475,39 +455,26 @@ static void merge_done(struct tmux *t, struct str text)
     json_free(late);
 }
 
-static void load_all(struct tmux *t, const struct json *j)
+static void load_all(struct tmux *t, struct json *j)
 {
-    snprintf(t->socket, sizeof(t->socket), "%s", json_str(j, "socket", "").p);
-    t->configured = json_bool(j, "configured", false);
-    t->started = json_int(j, "started", t->started);
     env_release(&t->env);
     env_unpack(&t->env, json_get(j, "env"));
     const struct json *globals = json_get(j, "globals");
     opts_unpack(&t->server, json_get(globals, "server"));
     opts_unpack(&t->global, json_get(globals, "session"));
     opts_unpack(&t->global_w, json_get(globals, "window"));
-    for (const struct json *v = json_first(json_get(j, "windows")); v; v = json_next(v))
+    for (struct json *v = json_first(json_get(j, "windows")); v; v = json_next(v))
         load_window(t, v);
-    for (const struct json *v = json_first(json_get(j, "sessions")); v; v = json_next(v))
+    for (struct json *v = json_first(json_get(j, "sessions")); v; v = json_next(v))
         load_session(t, v);
-    for (const struct json *v = json_first(json_get(j, "channels")); v;
-         v = json_next(v)) {
+    for (struct json *v = json_first(json_get(j, "channels")); v; v = json_next(v)) {
         struct tm_channel *ch = xnew(struct tm_channel);
-        ch->name = text_of(v, "name");
-        ch->woken = json_bool(v, "woken", false);
-        ch->locked = json_bool(v, "locked", false);
+        state_read(kept_channel, ch, v);
         list_add_tail(&t->channels, &ch->node);
     }
     if (json_has(j, "marked"))
         t->marked = pane_by_id(t, (unsigned)json_int(j, "marked", 0));
-    if (json_is_object(json_get(j, "done"))) {
-        json_free(t->done);
-        t->done = json_copy(json_get(j, "done"));
-    }
-    t->next_session = (unsigned)json_int(j, "s", 0);
-    t->next_window = (unsigned)json_int(j, "w", 0);
-    t->next_pane = (unsigned)json_int(j, "p", 0);
-    t->next_buffer = (unsigned)json_int(j, "b", 0);
+    state_read(kept, t, j); /* after the sessions and windows, which take numbers */
 }
 
 void state_load(struct tmux *t)
@@ -515,8 +482,6 @@ void state_load(struct tmux *t)
     const struct buf *all = map_get(&t->en->states, STR("tmux/state"));
     const struct buf *done = map_get(&t->en->states, STR("tmux/done"));
     struct err e = ERR_INIT;
-    struct str key;
-    void *value;
     struct json *j = all ? json_parse_kept(buf_str(all), &e) : NULL;
     if (all && !j)
         log_error("tmux: its state is unreadable: %s", e.text);
@@ -525,10 +490,7 @@ void state_load(struct tmux *t)
         load_all(t, j);
     if (done)
         merge_done(t, buf_str(done));
-    for (void *it = NULL; (it = map_next(&t->en->states, it, &key, &value));) {
-        if (str_starts(key, STR("tmux/buffer/")))
-            load_buffer(t, str_sub(key, strlen("tmux/buffer/"), key.n), buf_str(value));
-    }
+    state_each_text(t->en, "tmux/buffer/", load_buffer, t);
     json_free(j);
     t->resuming = false;
 }
