@@ -164,7 +164,7 @@ struct tm_pane {
     struct tmux_options opts;
     struct pane_screen screen;
     struct op *feed; /* borrowed from the process; NULL: none */
-    uint64_t answered;
+    uint64_t answered, rung; /* questions and bells of the program that were handled */
     /* pipe-pane */
     unsigned pipes; /* that it has had */
     bool piped;

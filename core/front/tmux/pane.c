@@ -67,7 +67,16 @@ static void on_asked(void *arg, uint64_t n, struct str answer)
     process_ask(proc, answer, str_of(key), str_of(value));
 }
 
-static void on_rung(void *arg) { model_rung(arg); }
+/* A bell rings once: how many have rung is stored with what they changed. */
+static void on_rung(void *arg)
+{
+    struct tm_pane *p = arg;
+    if (p->screen.bells <= p->rung)
+        return;
+    p->rung = p->screen.bells;
+    state_changed(p->t);
+    model_rung(p);
+}
 
 static const struct pane_screen_calls screen_events = {on_asked, on_rung};
 
@@ -259,7 +268,7 @@ int pane_spawn(struct tm_pane *p, const struct tm_session *s, const struct env *
     p->dead = false;
     p->status = p->signo = 0;
     p->dead_at = 0;
-    p->answered = 0;
+    p->answered = p->rung = 0;
     if (p->screen.pic)
         screen_restart(&p->screen);
     else

@@ -202,6 +202,6 @@ void screen_clear(struct pane_screen *s)
 
 void screen_restart(struct pane_screen *s)
 {
-    s->at = s->saved_at = s->asked = 0;
+    s->at = s->saved_at = s->asked = s->bells = 0;
     screen_clear(s);
 }

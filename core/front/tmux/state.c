@@ -186,6 +186,7 @@ static const struct state_field kept_pane[] = {
     STATE_ROW(struct tm_pane, signo),
     STATE_ROW(struct tm_pane, dead_at),
     STATE_ROW(struct tm_pane, limit),
+    STATE_ROW(struct tm_pane, rung),
     STATE_ROW(struct tm_pane, piped),
     STATE_ROW(struct tm_pane, pipe_from),
     STATE_ROW(struct tm_pane, pipe_flags),

@@ -393,7 +393,6 @@ void model_rung(struct tm_pane *p)
         if (l != s->link)
             l->bell = true;
         hook_run(p->t, "alert-bell", s, p->w, NULL);
-        state_changed(p->t);
     }
 }
 
