@@ -16,9 +16,6 @@
 
 enum { PLACE_MAX = 4096 }; /* bytes of a URL or a title, as kept for lists */
 
-const char *const browsing_kept[] = {"mode", "downloads", "cdp",  "task",
-                                     "kept", "cwd",       "user", NULL};
-
 static void on_idle(struct timer *t);
 
 static struct browsing *browsing_of(struct companion *host)

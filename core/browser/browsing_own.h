@@ -15,8 +15,6 @@ enum {
     BROWSING_GRACE_MS = 15000
 };
 
-extern const char *const browsing_kept[]; /* the names of the options, then NULL */
-
 struct browsing_call {
     struct companion_call call; /* embedded: in host.calls until its end */
     struct browsing *b;
@@ -31,7 +29,7 @@ struct browsing_call {
 /* A browser is a companion: companion/companion.h. */
 struct browsing {
     struct companion host; /* embedded: its process, and the queue of calls */
-    struct json *opts;     /* owned: those of browsing_kept */
+    struct json *opts;     /* owned: {mode, downloads, cdp, task, kept, cwd, user} */
     char dir[PATH_MAX];    /* the host's folder */
     /* Ids of answered calls, the newest last; the host keeps the answer of that one. */
     char done[BROWSING_DONE][LIMIT_ID + 1];

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/part.h"
+#include "engine/state.h"
 #include "net/denied.h"
 
 #include <errno.h>
@@ -19,40 +20,42 @@
 
 enum { PROFILES_MAX = 3000 };
 
-static void put_text(struct json *j, const char *name, const char *text)
-{
-    json_put_z(j, name, text ? text : "");
-}
+static const struct state_field kept[] = {
+    STATE_ROW(struct browsing, opts),
+    STATE_ROW_AS("process", struct browsing, host.process_name),
+    STATE_ROW_AS("at", struct browsing, host.reader.begin),
+    STATE_ROW_AS("step", struct browsing, host.step),
+    STATE_ROW(struct browsing, dir),
+    STATE_ROW(struct browsing, url),
+    STATE_ROW(struct browsing, title),
+    STATE_ROW(struct browsing, mode),
+    STATE_ROW_AS("used", struct browsing, used_ms),
+    {.name = NULL},
+};
+
+static const struct state_field kept_call[] = {
+    STATE_ROW(struct companion_call, id),
+    STATE_ROW(struct companion_call, in),
+    STATE_ROW(struct companion_call, len),
+    STATE_ROW_AS("begun", struct companion_call, begun_ms),
+    STATE_ROW_AS("timeout", struct companion_call, timeout_ms),
+    {.name = NULL},
+};
 
 void browsing_save_and_ask(struct browsing *b, struct str ask)
 {
-    struct json *j = json_object(), *opts = json_object(), *done = json_array();
+    struct json *j = state_json(kept, b), *done = json_array();
     struct buf state = BUF_INIT(LIMIT_BLOB_MAX);
     const struct companion_call *call = companion_first(&b->host);
-    for (size_t i = 0; browsing_kept[i]; i++)
-        json_put_str(opts, browsing_kept[i], json_str(b->opts, browsing_kept[i], ""));
-    json_put(j, "opts", opts);
-    json_put_z(j, "process", b->host.process_name);
-    json_put_int(j, "at", (int64_t)b->host.reader.begin);
-    json_put_int(j, "step", (int64_t)b->host.step);
-    json_put_z(j, "dir", b->dir);
+    const char *driver = screen_driver(b->host.en, str_of(b->host.name));
     for (int i = 0; i < BROWSING_DONE; i++) {
         if (b->done[i][0])
             json_push_str(done, str_of(b->done[i]));
     }
     json_put(j, "done", done);
-    put_text(j, "url", b->url);
-    put_text(j, "title", b->title);
-    put_text(j, "mode", b->mode);
-    json_put_int(j, "used", b->used_ms);
-    put_text(j, "driver", screen_driver(b->host.en, str_of(b->host.name)));
-    if (call && call->step == CALL_RUNNING) {
-        json_put_z(j, "id", call->id);
-        json_put_int(j, "begun", call->begun_ms);
-        json_put_int(j, "timeout", call->timeout_ms);
-        json_put_int(j, "in", (int64_t)call->in);
-        json_put_int(j, "len", (int64_t)call->len);
-    }
+    json_put_z(j, "driver", driver ? driver : "");
+    if (call && call->step == CALL_RUNNING)
+        json_put(j, "call", state_json(kept_call, call));
     b->answered = false;
     bool fits = json_print(&state, j) == 0;
     companion_store(&b->host, fits ? buf_str(&state) : STR(""), ask);
@@ -64,17 +67,15 @@ void browsing_save_and_ask(struct browsing *b, struct str ask)
 
 /* Resumes the running call: its answer is in the output or still to come, or it never
  * began. */
-static void resume_call(struct browsing *b, const struct json *j)
+static void resume_call(struct browsing *b, struct json *j)
 {
-    if (!companion_reached(&b->host, (uint64_t)json_int(j, "in", 0),
-                           (uint64_t)json_int(j, "len", 0)))
+    struct companion_call was = {.id = ""};
+    state_read(kept_call, &was, j);
+    if (!companion_reached(&b->host, was.in, was.len))
         return;
-    struct companion_call *call = &browsing_call_make(b, json_str(j, "id", "").p)->call;
+    struct companion_call *call = &browsing_call_make(b, was.id)->call;
     call->step = CALL_RUNNING;
-    call->in = (uint64_t)json_int(j, "in", 0);
-    call->len = (uint64_t)json_int(j, "len", 0);
-    call->begun_ms = json_int(j, "begun", 0);
-    call->timeout_ms = json_int(j, "timeout", BROWSING_TIME_MS);
+    state_read(kept_call, call, j);
     browsing_limit(container_of(call, struct browsing_call, call),
                    call->begun_ms + call->timeout_ms - clock_wall_ms());
 }
@@ -89,30 +90,22 @@ void browsing_resume(struct engine *en, struct str name, struct str state)
     }
     ASSERT(!browsing_lookup(en, name)); /* once for each name */
     struct browsing *b = browsing_make(en, name);
-    const struct json *opts = json_get(j, "opts");
-    for (size_t i = 0; browsing_kept[i]; i++)
-        json_put_str(b->opts, browsing_kept[i], json_str(opts, browsing_kept[i], ""));
-    snprintf(b->dir, sizeof(b->dir), "%.*s", STR_ARG(json_str(j, "dir", "")));
+    state_read(kept, b, j);
     for (const struct json *d = json_first(json_get(j, "done")); d; d = json_next(d)) {
         char id[LIMIT_ID + 1];
         snprintf(id, sizeof(id), "%.*s", STR_ARG(json_str_value(d, "")));
         browsing_remember(b, id);
     }
-    browsing_set_place(&b->url, json_str(j, "url", ""));
-    browsing_set_place(&b->title, json_str(j, "title", ""));
-    browsing_set_place(&b->mode, json_str(j, "mode", ""));
-    b->used_ms = json_int(j, "used", b->used_ms);
-    companion_resume(&b->host, json_str(j, "process", ""),
-                     (uint64_t)json_int(j, "step", 0));
+    companion_resume(&b->host);
     if (json_str(j, "driver", "").n > 0)
         screen_resume(en, name, json_str(j, "driver", ""));
     browsing_idle(b, b->used_ms + LIMIT_BROWSER_IDLE_MS - clock_wall_ms());
     if (companion_state(&b->host) != COMPANION_NONE) {
-        if (json_has(j, "id"))
-            resume_call(b, j);
+        if (json_has(j, "call"))
+            resume_call(b, json_get(j, "call"));
         if (!list_empty(&b->host.calls))
             timer_stop(&b->idle);
-        companion_follow(&b->host, (uint64_t)json_int(j, "at", 0));
+        companion_follow(&b->host, b->host.reader.begin);
     }
     json_free(j);
 }
@@ -130,7 +123,7 @@ void browsing_resumed(struct engine *en)
     }
 }
 
-static void add_format(struct buf *out) { buf_addz(out, "browser 1"); }
+static void add_format(struct buf *out) { buf_addz(out, "browser 2"); }
 
 /* ---- options ---- */
 

@@ -140,12 +140,10 @@ out:
     return r;
 }
 
-void companion_resume(struct companion *c, struct str process_name, uint64_t step)
+void companion_resume(struct companion *c)
 {
     ASSERT(!c->process);
-    snprintf(c->process_name, sizeof(c->process_name), "%.*s", STR_ARG(process_name));
     c->process = process_find(c->en, str_of(c->process_name));
-    c->step = step;
 }
 
 /* A process that was told to end, and is killed if it does not. */

@@ -117,11 +117,11 @@ struct companion_start {
  */
 int companion_start(struct companion *c, const struct companion_start *s, struct err *e);
 /*
- * Takes over the process of the previous worker, which was resumed; step is c->step of
- * that worker. The state is NONE if the process is gone, else RUNS, and companion_follow
- * reads on.
+ * Takes over the process of the previous worker, which was resumed; the caller has set
+ * process_name and step to what that worker stored. The state is NONE if the process is
+ * gone, else RUNS, and companion_follow reads on.
  */
-void companion_resume(struct companion *c, struct str process_name, uint64_t step);
+void companion_resume(struct companion *c);
 void companion_follow(struct companion *c, uint64_t from);
 /* Gives up the process, and ends it with companion_end_process. */
 void companion_leave(struct companion *c);

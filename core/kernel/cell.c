@@ -93,7 +93,6 @@ static void cell_over(struct cell *c, struct cell_result *r)
     if (rec && ran && rec->to == 0) {
         rec->to = c->reader.op ? c->reader.at : rec->from;
         rec->end = r->end;
-        rec->text[0] = 0;
     }
     line_reader_close(&c->reader);
     list_del(&c->call.node);

@@ -297,7 +297,6 @@ struct kernel *kernel_make(struct engine *en, struct str name)
     struct kernel *k = xnew(struct kernel);
     companion_init(&k->host, en, &kind, name);
     k->opts = json_object();
-    buf_init(&k->kept, LIMIT_BLOB_MAX);
     task_init(&k->keep, kernel_on_keep);
     list_init(&k->listeners);
     k->doing = "starting";
@@ -347,7 +346,6 @@ static void bury_kernel(void *p)
     struct kernel *k = p;
     json_free(k->opts);
     json_free(k->about);
-    buf_release(&k->kept);
     free(k);
 }
 

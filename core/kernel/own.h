@@ -20,11 +20,7 @@
 
 #include "companion/companion.h"
 
-enum {
-    KERNEL_RECORDS = 16,
-    KERNEL_RECORD_TEXT = 256,
-    KERNEL_OPTS_MAX = LIMIT_BLOB_MAX / 2
-};
+enum { KERNEL_RECORDS = 16 };
 
 /* The record of a sent cell, stored at the keeper. */
 struct record {
@@ -33,7 +29,6 @@ struct record {
     uint64_t in, len;  /* in its input */
     int64_t begun_ms, timeout_ms;
     enum cell_end end;
-    char text[KERNEL_RECORD_TEXT]; /* as JSON; "": outdated */
 };
 
 struct kernel {
@@ -43,7 +38,6 @@ struct kernel {
     enum kernel_state state;
     struct record records[KERNEL_RECORDS];
     int nrecords;
-    struct buf kept;  /* the state as last stored */
     struct list listeners; /* kernel_listener.node */
     const char *doing;     /* the last execution_state */
     int64_t active_ms;     /* wall clock of its last message */

@@ -5,55 +5,51 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "engine/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void print_record(struct record *r)
-{
-    char text[KERNEL_RECORD_TEXT];
-    snprintf(text, sizeof(text),
-             "{\"id\":\"%s\",\"from\":%llu,\"to\":%llu,\"in\":%llu,\"len\":%llu,"
-             "\"begun\":%lld,\"timeout\":%lld,\"end\":%d}",
-             r->id, (unsigned long long)r->from, (unsigned long long)r->to,
-             (unsigned long long)r->in, (unsigned long long)r->len,
-             (long long)r->begun_ms, (long long)r->timeout_ms, (int)r->end);
-    memcpy(r->text, text, sizeof(r->text));
-}
+static const struct state_field kept[] = {
+    STATE_ROW(struct kernel, opts),
+    STATE_ROW(struct kernel, about),
+    STATE_ROW(struct kernel, state),
+    STATE_ROW(struct kernel, fresh),
+    STATE_ROW_AS("process", struct kernel, host.process_name),
+    STATE_ROW_AS("at", struct kernel, host.reader.begin),
+    STATE_ROW_AS("step", struct kernel, host.step),
+    {.name = NULL},
+};
 
-/* Called twice for each cell: it builds no tree, and prints only records that changed. */
-static int print_state(struct kernel *k)
-{
-    struct buf *b = &k->kept;
-    buf_reset(b);
-    buf_addz(b, "{\"opts\":");
-    json_print(b, k->opts);
-    buf_addz(b, ",\"process\":");
-    json_quote(b, str_of(k->host.process_name));
-    buf_addf(b, ",\"state\":%d,\"fresh\":%s,\"at\":%llu,\"step\":%llu", (int)k->state,
-             k->fresh ? "true" : "false", (unsigned long long)k->host.reader.begin,
-             (unsigned long long)k->host.step);
-    if (k->about) {
-        buf_addz(b, ",\"about\":");
-        json_print(b, k->about);
-    }
-    buf_addz(b, ",\"cells\":[");
-    for (int i = 0; i < k->nrecords; i++) {
-        if (!k->records[i].text[0])
-            print_record(&k->records[i]);
-        buf_addz(b, i ? "," : "");
-        buf_addz(b, k->records[i].text);
-    }
-    buf_addz(b, "]}");
-    return buf_full(b) ? -1 : 0;
-}
+static const struct state_field kept_record[] = {
+    STATE_ROW(struct record, id),
+    STATE_ROW(struct record, from),
+    STATE_ROW(struct record, to),
+    STATE_ROW(struct record, in),
+    STATE_ROW(struct record, len),
+    STATE_ROW_AS("begun", struct record, begun_ms),
+    STATE_ROW_AS("timeout", struct record, timeout_ms),
+    STATE_ROW(struct record, end),
+    {.name = NULL},
+};
 
+/* Called twice for each cell. */
 void kernel_save_and_ask(struct kernel *k, struct str line)
 {
+    struct buf b = BUF_INIT(LIMIT_BLOB_MAX);
     task_cancel(&k->keep);
-    bool fits = print_state(k) == 0;
-    companion_store(&k->host, fits ? buf_str(&k->kept) : STR(""), line);
+    buf_addc(&b, '{');
+    state_print(&b, kept, k);
+    buf_addz(&b, ",\"cells\":[");
+    for (int i = 0; i < k->nrecords; i++) {
+        buf_addz(&b, i ? ",{" : "{");
+        state_print(&b, kept_record, &k->records[i]);
+        buf_addc(&b, '}');
+    }
+    buf_addz(&b, "]}");
+    companion_store(&k->host, buf_full(&b) ? STR("") : buf_str(&b), line);
+    buf_release(&b);
 }
 
 void kernel_save(struct kernel *k) { kernel_save_and_ask(k, STR("")); }
@@ -108,32 +104,11 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
     }
     ASSERT(!kernel_lookup(en, name)); /* once for each name */
     struct kernel *k = kernel_make(en, name);
-    struct buf b = BUF_INIT(KERNEL_OPTS_MAX);
-    json_free(k->opts);
-    k->opts = json_print(&b, json_get(j, "opts")) == 0
-                  ? json_parse_kept(buf_str(&b), &(struct err){0})
-                  : json_object();
-    buf_reset(&b);
-    if (json_has(j, "about") && json_print(&b, json_get(j, "about")) == 0)
-        k->about = json_parse_kept(buf_str(&b), &(struct err){0});
-    buf_release(&b);
-    k->state = (enum kernel_state)json_int(j, "state", KERNEL_STARTING);
-    k->fresh = json_bool(j, "fresh", false);
-    companion_resume(&k->host, json_str(j, "process", ""),
-                     (uint64_t)json_int(j, "step", 0));
-    for (struct json *o = json_first(json_get(j, "cells")); o; o = json_next(o)) {
-        struct record *r = kernel_record_add(k);
-        snprintf(r->id, sizeof(r->id), "%.*s", STR_ARG(json_str(o, "id", "")));
-        r->from = (uint64_t)json_int(o, "from", 0);
-        r->to = (uint64_t)json_int(o, "to", 0);
-        r->in = (uint64_t)json_int(o, "in", 0);
-        r->len = (uint64_t)json_int(o, "len", 0);
-        r->begun_ms = json_int(o, "begun", 0);
-        r->timeout_ms = json_int(o, "timeout", 0);
-        r->end = (enum cell_end)json_int(o, "end", CELL_OK);
-    }
-    uint64_t at = (uint64_t)json_int(j, "at", 0);
+    state_read(kept, k, j);
+    for (struct json *o = json_first(json_get(j, "cells")); o; o = json_next(o))
+        state_read(kept_record, kernel_record_add(k), o);
     json_free(j);
+    companion_resume(&k->host);
     if (companion_state(&k->host) == COMPANION_NONE) {
         k->state = KERNEL_FAILED;
         err_set(&k->host.why, ERR_GONE, "the process of the kernel %s is gone",
@@ -145,5 +120,5 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
     k->doing = k->state != KERNEL_READY ? "starting" : runs ? "busy" : "idle";
     if (runs)
         resume_cell(k, &k->records[k->nrecords - 1]);
-    companion_follow(&k->host, at);
+    companion_follow(&k->host, k->host.reader.begin);
 }

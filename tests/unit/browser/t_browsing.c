@@ -351,8 +351,8 @@ TEST(a_host_that_says_nothing_long_after_is_ended)
     buf_addz(&all[0].in, LINE("A"));
     char state[300];
     snprintf(state, sizeof(state),
-             "{\"process\":\"od-browser-x\",\"id\":\"A\",\"begun\":1000,\"timeout\":1,"
-             "\"in\":0,\"len\":%zu}",
+             "{\"process\":\"od-browser-x\",\"call\":{\"id\":\"A\",\"begun\":1000,"
+             "\"timeout\":1,\"in\":0,\"len\":%zu}}",
              all[0].in.n);
     browsing_resume(engine_of_all, STR("one"), str_of(state));
     struct browsing *b = browsing_lookup(engine_of_all, STR("one"));
