@@ -97,23 +97,12 @@ static const struct http_front *http(const void *f, unsigned i)
     return i > 0 ? NULL : m ? &m->front : &mcp_bare_front;
 }
 
-static void load_all(struct mcp *m, const char *prefix,
-                     void (*fn)(struct mcp *m, struct str key, struct str state))
-{
-    struct str key, head = str_of(prefix);
-    void *value;
-    for (void *it = NULL; (it = map_next(&m->en->states, it, &key, &value));) {
-        if (str_starts(key, head))
-            fn(m, str_sub(key, head.n, key.n), buf_str(value));
-    }
-}
-
 static void load(void *f)
 {
-    load_all(f, "mcp/t/", mcp_told_load);
-    load_all(f, "mcp/s/", mcp_session_load);
-    load_all(f, "mcp/p/", mcp_link_load);
-    load_all(f, "mcp/c/", mcp_call_load);
+    mcp_tolds_load(f);
+    mcp_sessions_load(f);
+    mcp_links_load(f);
+    mcp_calls_load(f);
 }
 
 /* Continues what the previous worker had begun. */
@@ -160,7 +149,7 @@ static void metrics(const void *f, struct buf *out)
                   (double)m->kept);
 }
 
-static void format(struct buf *out) { buf_addz(out, "mcp 1"); }
+static void format(struct buf *out) { buf_addz(out, "mcp 2"); }
 
 static const char *const claims[] = {"mcp/", NULL};
 

@@ -9,27 +9,36 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "engine/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KEY_SPACE = 64, ONE_MAX = 4 << 20 };
+enum { ONE_MAX = 4 << 20 };
 
-static struct str key_of(const struct mcp_kept *p, char space[KEY_SPACE])
-{
-    int n = snprintf(space, KEY_SPACE, "mcp/c/%s", p->key);
-    return str_n(space, (size_t)n);
-}
+static const char prefix[] = "mcp/c/";
+
+static const struct state_field kept[] = {
+    STATE_ROW(struct mcp_call, id),
+    STATE_ROW(struct mcp_call, token),
+    STATE_ROW_AS("args", struct mcp_call, c.args),
+    STATE_ROW_AS("since", struct mcp_call, c.since_ms),
+    STATE_ROW(struct mcp_call, revision),
+    STATE_ROW(struct mcp_call, level),
+    STATE_ROW(struct mcp_call, structured),
+    STATE_ROW_AS("wait", struct mcp_call, c.client.max_wait_s),
+    STATE_ROW_AS("bytes", struct mcp_call, c.client.answer_max),
+    {.name = NULL},
+};
 
 static void put(struct mcp *m, struct mcp_kept *p, const struct json *j)
 {
-    char space[KEY_SPACE];
     struct buf b = BUF_INIT(ONE_MAX);
     if (json_print(&b, j) < 0 || m->kept - p->bytes + b.n > MCP_KEPT_BYTES) {
         log_warn("a call of MCP is too large to be kept over a restart");
         buf_reset(&b);
     }
-    hold_put(m->en->hold, key_of(p, space), buf_str(&b));
+    state_put_text(m->en, prefix, p->key, buf_str(&b));
     m->kept = m->kept - p->bytes + b.n;
     p->bytes = b.n;
     buf_release(&b);
@@ -47,11 +56,10 @@ static struct mcp_kept *kept_new(struct mcp_stream *t, const char *key,
 
 void mcp_kept_free(struct mcp *m, struct mcp_kept *p)
 {
-    char space[KEY_SPACE];
     if (!p)
         return;
     if (p->bytes > 0)
-        hold_put(m->en->hold, key_of(p, space), STR(""));
+        state_drop(m->en, prefix, p->key);
     m->kept -= p->bytes;
     list_del(&p->node);
     json_free(p->id);
@@ -68,32 +76,21 @@ bool mcp_kept_has(const struct mcp_stream *t, const struct json *id)
     return false;
 }
 
-static struct json *head_of(const struct mcp_call *k)
+static void put_place(struct json *j, const struct mcp_call *k)
 {
-    struct json *j = json_object();
     json_put_z(j, "session", k->session->id);
     json_put_z(j, "stream", k->out->name);
-    json_put(j, "id", json_copy(k->id));
-    return j;
 }
 
 void mcp_call_keep(struct mcp_call *k)
 {
     if (!k->session)
         return;
-    struct json *j = head_of(k);
+    struct json *j = state_json(kept, k);
     k->kept = kept_new(k->out, k->c.key, k->id);
-    if (k->token)
-        json_put(j, "token", json_copy(k->token));
+    put_place(j, k);
     json_put_z(j, "tool", k->c.tool->name);
-    json_put(j, "args", json_copy(k->c.args));
     json_put_str(j, "notes", buf_str(&k->c.notes));
-    json_put_int(j, "since", k->c.since_ms);
-    json_put_int(j, "revision", k->revision);
-    json_put_int(j, "level", k->level);
-    json_put_bool(j, "structured", k->structured);
-    json_put_int(j, "wait", k->c.client.max_wait_s);
-    json_put_int(j, "bytes", (int64_t)k->c.client.answer_max);
     json_put_bool(j, "sse", k->out->sse);
     put(k->m, k->kept, j);
     json_free(j);
@@ -103,7 +100,9 @@ void mcp_answer_keep(struct mcp_call *k, uint64_t number, struct str answer)
 {
     if (!k->kept)
         return;
-    struct json *j = head_of(k);
+    struct json *j = json_object();
+    put_place(j, k);
+    json_put(j, "id", json_copy(k->id));
     json_put_int(j, "number", (int64_t)number);
     json_put_str(j, "answer", answer);
     put(k->m, k->kept, j);
@@ -130,36 +129,18 @@ void mcp_kept_drop_answer(struct mcp *m, struct mcp_stream *t, uint64_t number)
 
 /* ---- in the next worker ---- */
 
-/* Drops an entry that cannot be used. */
-static void forget(struct mcp *m, const char *key)
+static void load_call(struct mcp_call *k, struct json *j)
 {
-    struct mcp_kept p = {.bytes = 0};
-    char space[KEY_SPACE];
-    snprintf(p.key, sizeof(p.key), "%s", key);
-    hold_put(m->en->hold, key_of(&p, space), STR(""));
-}
-
-static void load_call(struct mcp_call *k, const struct json *j)
-{
-    const struct json *token = json_get(j, "token"), *args = json_get(j, "args");
-    struct str notes = json_str(j, "notes", "");
-    k->id = json_copy(json_get(j, "id"));
-    k->token = token ? json_copy(token) : NULL;
-    k->c.args = args ? json_copy(args) : json_object();
-    buf_adds(&k->c.notes, notes);
-    k->c.since_ms = json_int(j, "since", k->c.since_ms);
+    state_read(kept, k, j);
+    buf_adds(&k->c.notes, json_str(j, "notes", ""));
     k->c.again = true;
-    k->revision = (enum mcp_revision)json_int(j, "revision", MCP_LEGACY);
-    k->level = (int)json_int(j, "level", -1);
-    k->structured = json_bool(j, "structured", false);
-    k->c.client.max_wait_s = (int)json_int(j, "wait", 50);
-    k->c.client.answer_max = (size_t)json_int(j, "bytes", TOOL_ANSWER);
     snprintf(k->c.client.credential, sizeof(k->c.client.credential), "%s",
              k->session->credential);
 }
 
-void mcp_call_load(struct mcp *m, struct str key, struct str state)
+static void load_one(void *arg, struct str key, struct str state)
 {
+    struct mcp *m = arg;
     struct err e = ERR_INIT;
     char name[ACTION_KEY + 1] = "";
     struct json *j = json_parse_kept(state, &e);
@@ -170,7 +151,7 @@ void mcp_call_load(struct mcp *m, struct str key, struct str state)
         i++;
     memcpy(name, key.p, key.n < ACTION_KEY ? key.n : ACTION_KEY);
     if (!s || !json_get(j, "id") || (!t && answer.n == 0)) {
-        forget(m, name);
+        state_drop(m->en, prefix, name); /* it cannot be used */
         json_free(j);
         return;
     }
@@ -193,3 +174,5 @@ void mcp_call_load(struct mcp *m, struct str key, struct str state)
     }
     json_free(j);
 }
+
+void mcp_calls_load(struct mcp *m) { state_each_text(m->en, prefix, load_one, m); }

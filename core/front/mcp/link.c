@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
+#include "engine/state.h"
 #include "front/mcp/own.h"
 
 #include <stdio.h>
@@ -16,11 +17,7 @@ enum { UNKEPT_MAX = 128 << 10 /* of an incomplete message, left at the client */
  */
 static uint64_t first_offset(void) { return (uint64_t)clock_wall_ms() * 4096; }
 
-static struct str part_key(const struct mcp_session *s, char space[64])
-{
-    int n = snprintf(space, 64, "mcp/p/%s", s->id);
-    return str_n(space, (size_t)n);
-}
+static const char prefix[] = "mcp/p/";
 
 /* ---- input ---- */
 
@@ -30,22 +27,21 @@ static struct str part_key(const struct mcp_session *s, char space[64])
  */
 static void keep_part(struct mcp_link *l)
 {
-    char space[64];
     struct buf b = BUF_INIT(MCP_MESSAGE_MAX + 64);
     if (l->part_kept || l->accepted > l->in_from) {
         if (l->in.n > 0 && l->accepted > l->in_from) {
             buf_addf(&b, "%llu\n", (unsigned long long)l->in_from);
             buf_adds(&b, buf_str(&l->in));
         }
-        hold_put(l->m->en->hold, part_key(l->session, space), buf_str(&b));
+        state_put_text(l->m->en, prefix, l->session->id, buf_str(&b));
         l->part_kept = b.n > 0;
     }
     buf_release(&b);
 }
 
-void mcp_link_load(struct mcp *m, struct str id, struct str state)
+static void load_one(void *arg, struct str id, struct str state)
 {
-    struct mcp_session *s = mcp_session_by_id(m, id);
+    struct mcp_session *s = mcp_session_by_id(arg, id);
     struct str from = str_cut(&state, '\n');
     if (!s || !s->link || str_to_u64(from, &s->link->in_from) < 0)
         return;
@@ -53,6 +49,8 @@ void mcp_link_load(struct mcp *m, struct str id, struct str state)
     s->link->accepted = s->link->in_from + state.n;
     s->link->part_kept = true;
 }
+
+void mcp_links_load(struct mcp *m) { state_each_text(m->en, prefix, load_one, m); }
 
 static void refuse_line(struct mcp_link *l, int code, struct str text)
 {
@@ -170,12 +168,11 @@ static void link_free(void *p)
 
 void mcp_link_free(struct mcp_link *l)
 {
-    char space[64];
     const struct mcp_link_events *ev = l->ev;
     l->ev = NULL;
     l->closed = true;
     if (l->part_kept)
-        hold_put(l->m->en->hold, part_key(l->session, space), STR(""));
+        state_drop(l->m->en, prefix, l->session->id);
     l->session->link = NULL;
     if (ev)
         ev->over(l->arg);

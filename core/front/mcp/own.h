@@ -196,7 +196,7 @@ void mcp_session_free(struct mcp_session *s);
 /* Stores at the keeper what the next worker needs of the session. */
 void mcp_session_keep(struct mcp_session *s);
 /* Restores what mcp_session_keep stored. */
-void mcp_session_load(struct mcp *m, struct str id, struct str state);
+void mcp_sessions_load(struct mcp *m);
 /* Ends sessions that have had no request for MCP_IDLE_MS. */
 void mcp_sessions_expire(struct mcp *m);
 
@@ -223,8 +223,8 @@ struct mcp_link *mcp_link_new(struct mcp_session *s);
 void mcp_link_free(struct mcp_link *l);
 /* Sends a message at that offset. Returns false if there is no room now. */
 bool mcp_link_send(struct mcp_link *l, uint64_t number, struct str message);
-/* Restores an incomplete message. */
-void mcp_link_load(struct mcp *m, struct str id, struct str state);
+/* Restores incomplete messages. */
+void mcp_links_load(struct mcp *m);
 
 /* ---- method.c ---- */
 
@@ -518,7 +518,7 @@ struct mcp_call {
 
 /* tools/call. */
 void mcp_call_begin(struct mcp_ask *a);
-/* Starts a call that mcp_call_load made. */
+/* Starts a call that mcp_calls_load made. */
 void mcp_call_start(struct mcp_call *k);
 /* Returns the call of that request; NULL if there is none. */
 struct mcp_call *mcp_call_find(struct mcp *m, const struct mcp_session *s,
@@ -555,7 +555,7 @@ void mcp_kept_drop(struct mcp *m, struct mcp_stream *t);
 /* Drops the entry whose answer has this number. */
 void mcp_kept_drop_answer(struct mcp *m, struct mcp_stream *t, uint64_t number);
 /* Restores what mcp_call_keep or mcp_answer_keep stored; mcp_call_start follows. */
-void mcp_call_load(struct mcp *m, struct str key, struct str state);
+void mcp_calls_load(struct mcp *m);
 
 /* ---- result.c ---- */
 

@@ -9,17 +9,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "engine/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { STREAMS_MAX = 64, STATE_MAX = 2 << 20 };
 
-static struct str state_key(const struct mcp_session *s, char space[64])
-{
-    int n = snprintf(space, 64, "mcp/s/%s", s->id);
-    return str_n(space, (size_t)n);
-}
+static const char prefix[] = "mcp/s/";
 
 static bool is_at_work(const struct mcp_session *s)
 {
@@ -148,7 +145,6 @@ struct mcp_stream *mcp_session_own_stream(struct mcp_session *s)
 
 void mcp_session_free(struct mcp_session *s)
 {
-    char space[64];
     struct mcp *m = s->m;
     struct list *it, *tmp;
     mcp_calls_stop(m, s, NULL, TOOL_LEFT);
@@ -157,7 +153,7 @@ void mcp_session_free(struct mcp_session *s)
         mcp_link_free(s->link);
     list_each (it, tmp, &s->streams)
         mcp_stream_free(list_entry(it, struct mcp_stream, node));
-    hold_put(m->en->hold, state_key(s, space), STR(""));
+    state_drop(m->en, prefix, s->id);
     map_del(&m->by_id, str_of(s->id));
     list_del(&s->node);
     m->nsessions--;
@@ -212,13 +208,12 @@ static void wish_load(struct mcp_wish *w, struct json *j)
 
 void mcp_session_keep(struct mcp_session *s)
 {
-    char space[64];
     struct buf b = BUF_INIT(STATE_MAX);
     struct json *j = state_json(kept, s);
     json_put(j, "wish", wish_json(&s->wish));
     mcp_listeners_keep(s, j);
     if (json_print(&b, j) == 0)
-        hold_put(s->m->en->hold, state_key(s, space), buf_str(&b));
+        state_put_text(s->m->en, prefix, s->id, buf_str(&b));
     else
         log_warn("a session of MCP is too large to be kept: the next worker has it as it "
                  "was");
@@ -226,27 +221,23 @@ void mcp_session_keep(struct mcp_session *s)
     buf_release(&b);
 }
 
-void mcp_session_load(struct mcp *m, struct str id, struct str state)
+static void load_one(void *arg, struct str id, struct json *j)
 {
-    struct err e = ERR_INIT;
-    struct json *j = json_parse_kept(state, &e);
-    if (!j || id.n != MCP_ID) {
-        json_free(j);
+    struct mcp *m = arg;
+    if (id.n != MCP_ID)
         return;
-    }
     struct mcp_session *s = session_new(m, json_str(j, "credential", "").p);
     memcpy(s->id, id.p, id.n);
     map_put(&m->by_id, str_of(s->id), s);
-    s->revision = MCP_LEGACY;
-    s->level = -1;
     state_read(kept, s, j);
     wish_load(&s->wish, json_get(j, "wish"));
     s->again = true;
     if (s->lines)
         mcp_link_new(s)->lost_ms = clock_ms();
     mcp_listeners_load(s, j);
-    json_free(j);
 }
+
+void mcp_sessions_load(struct mcp *m) { state_each(m->en, prefix, load_one, m); }
 
 void mcp_sessions_expire(struct mcp *m)
 {

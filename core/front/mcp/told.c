@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* "mcp/t/SESSION" at the keeper: "COMMAND TO LINE LEFT ID\nDIRECTORY". */
+/* "mcp/t/SESSION" at the keeper. */
 #include "front/mcp/tools/told.h"
 
 #include "base/xalloc.h"
+#include "engine/state.h"
 #include "front/mcp/own.h"
 #include "shell/session.h"
 
@@ -13,26 +14,31 @@ enum { TOLDS_MAX = 1024 }; /* sessions; above it, those that ended are dropped *
 
 static struct mcp *mcp_of(struct fronts *fronts) { return fronts_find(fronts, "mcp"); }
 
-static void store(struct mcp *m, struct str session, struct str state)
-{
-    struct buf key = BUF_INIT(128);
-    buf_addz(&key, "mcp/t/");
-    buf_adds(&key, session);
-    hold_put(m->en->hold, buf_str(&key), state);
-    buf_release(&key);
-}
+static const char prefix[] = "mcp/t/";
+
+static const struct state_field kept[] = {
+    STATE_ROW(struct told, id),
+    STATE_ROW(struct told, command),
+    STATE_ROW(struct told, to),
+    STATE_ROW(struct told, line),
+    STATE_ROW(struct told, left),
+    STATE_ROW(struct told, cwd),
+    {.name = NULL},
+};
 
 /* Drops sessions that ended, or any if none did. */
 static void forget_some(struct mcp *m)
 {
     struct str key;
+    char session[ACTION_SESSION_MAX + 1];
     void *value;
     bool any = false;
     for (int all = 0; all < 2 && !any; all++) {
         for (void *it = NULL; (it = map_next(&m->tolds, it, &key, &value));) {
             if (!all && session_find(m->en, key))
                 continue;
-            store(m, key, STR(""));
+            snprintf(session, sizeof(session), "%.*s", STR_ARG(key));
+            state_drop(m->en, prefix, session);
             map_del(&m->tolds, key);
             free(value);
             any = true;
@@ -57,24 +63,16 @@ void told_keep(struct fronts *fronts, const char *session)
 {
     struct mcp *m = mcp_of(fronts);
     const struct told *t = map_get(&m->tolds, str_of(session));
-    struct buf b = BUF_INIT(2048);
     if (t)
-        buf_addf(&b, "%llu %llu %llu %d %s\n%s", (unsigned long long)t->command,
-                 (unsigned long long)t->to, (unsigned long long)t->line, t->left, t->id,
-                 t->cwd);
-    store(m, str_of(session), buf_str(&b));
-    buf_release(&b);
+        state_keep(m->en, prefix, session, kept, t);
 }
 
-void mcp_told_load(struct mcp *m, struct str session, struct str state)
+static void load_one(void *arg, struct str session, struct json *j)
 {
+    struct mcp *m = arg;
     struct told *t = xnew(struct told);
-    struct str head = str_cut(&state, '\n');
-    uint64_t left = 0, *const numbers[] = {&t->command, &t->to, &t->line, &left};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        str_to_u64(str_cut(&head, ' '), numbers[i]);
-    t->left = left != 0;
-    snprintf(t->id, sizeof(t->id), "%.*s", STR_ARG(head));
-    snprintf(t->cwd, sizeof(t->cwd), "%.*s", STR_ARG(state));
+    state_read(kept, t, j);
     free(map_put(&m->tolds, session, t));
 }
+
+void mcp_tolds_load(struct mcp *m) { state_each(m->en, prefix, load_one, m); }

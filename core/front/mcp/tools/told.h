@@ -28,6 +28,6 @@ struct told *told_of(struct fronts *fronts, const char *session);
 /* Stores it after a change. */
 void told_keep(struct fronts *fronts, const char *session);
 /* Restores what told_keep stored. */
-void mcp_told_load(struct mcp *m, struct str session, struct str state);
+void mcp_tolds_load(struct mcp *m);
 
 #endif
