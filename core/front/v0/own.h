@@ -20,6 +20,7 @@ enum {
     BODY_MAX = 8 << 20,    /* of an action's body: a command or file of 4 MiB in JSON */
     ANSWER_MAX = 48 << 20, /* a hidden run's output, every byte of it escaped */
     TEXT_MAX = 12 << 20,   /* terminal text: 11,000 lines of 1,000 columns */
+    TYPED_MAX = LIMIT_BLOB_MAX - 256, /* of a command that is typed line by line */
     KEPT_MS = 600000,      /* how long an answer is kept for a repeated request */
     KEPT_COUNT = 512,
     KEPT_BYTES = 2 << 20, /* of all answers that have been received */
@@ -148,8 +149,6 @@ void v0_begin(struct v0_call *a);
 void v0_yield(struct v0_call *now, const struct v0_call *next);
 /* Returns what V0 knows of a session; makes it if there is none. */
 struct v0_shell *v0_shell_of(struct v0 *v, struct str name);
-/* Appends the key of a session's state at the keeper: NAME, or NAME/SESSION. */
-void v0_state_key(const struct v0_shell *sh, const char *name, struct buf *out);
 
 /* ---- kinds.c: the actions as kinds of the log ---- */
 
@@ -177,7 +176,8 @@ void v0_run_resume(struct v0 *v);
 /* Handles a run that begins or continues a typed command. Returns false if it does
  * neither. */
 bool v0_typed(struct v0_call *a);
-void v0_typed_load(struct v0_shell *sh);
+/* Restores the lines that were collected. */
+void v0_typed_load(struct v0 *v);
 
 /* ---- files.c: read, write, the list of a folder ---- */
 

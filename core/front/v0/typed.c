@@ -9,9 +9,9 @@
  */
 #include "front/v0/own.h"
 
-#include "base/limits.h"
+#include "engine/state.h"
 
-enum { TYPED_MAX = LIMIT_BLOB_MAX - 256 };
+static const char prefix[] = "v0/typed/";
 
 static struct str text_of(const struct v0_shell *sh)
 {
@@ -22,22 +22,15 @@ static struct str text_of(const struct v0_shell *sh)
 
 static void keep(struct v0_shell *sh)
 {
-    struct buf key = BUF_INIT(128);
-    v0_state_key(sh, "v0/typed", &key);
-    hold_put(sh->v->en->hold, buf_str(&key), buf_str(&sh->typed));
-    buf_release(&key);
+    state_put_text(sh->v->en, prefix, sh->name, buf_str(&sh->typed));
 }
 
-void v0_typed_load(struct v0_shell *sh)
+static void load_one(void *arg, struct str session, struct str text)
 {
-    struct buf key = BUF_INIT(128);
-    v0_state_key(sh, "v0/typed", &key);
-    struct buf *b = map_get(&sh->v->en->states, buf_str(&key));
-    buf_init(&sh->typed, TYPED_MAX);
-    if (b)
-        buf_adds(&sh->typed, buf_str(b));
-    buf_release(&key);
+    buf_adds(&v0_shell_of(arg, session)->typed, text);
 }
+
+void v0_typed_load(struct v0 *v) { state_each_text(v->en, prefix, load_one, v); }
 
 static void forget(struct v0_shell *sh)
 {

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/param.h"
 #include "base/xalloc.h"
+#include "engine/state.h"
 #include "os/self.h"
 
 #include <signal.h>
@@ -555,33 +556,27 @@ static const struct http_front bare_front = {.routes = routes,
 
 /* ---- stored state ---- */
 
-static const char told_key[] = "v0/told";
+static const char prefix[] = "v0/told/";
 
-static void put_told(struct buf *b, const struct v0_told *t)
-{
-    buf_addf(b, "%s %llu %llu %d %d\n", t->id[0] ? t->id : "-",
-             (unsigned long long)t->cursor, (unsigned long long)t->number, t->end,
-             t->any);
-}
-
-void v0_state_key(const struct v0_shell *sh, const char *name, struct buf *out)
-{
-    buf_addz(out, name);
-    if (sh != sh->v->main)
-        buf_addf(out, "/%s", sh->name);
-}
+static const struct state_field kept[] = {
+    STATE_ROW(struct v0_shell, told.id),
+    STATE_ROW(struct v0_shell, told.cursor),
+    STATE_ROW(struct v0_shell, told.number),
+    STATE_ROW(struct v0_shell, told.end),
+    STATE_ROW(struct v0_shell, told.any),
+    STATE_ROW(struct v0_shell, next.id),
+    STATE_ROW(struct v0_shell, next.cursor),
+    STATE_ROW(struct v0_shell, next.number),
+    STATE_ROW(struct v0_shell, next.end),
+    STATE_ROW(struct v0_shell, next.any),
+    STATE_ROW(struct v0_shell, next_key),
+    {.name = NULL},
+};
 
 static void on_tell(struct task *t)
 {
     struct v0_shell *sh = container_of(t, struct v0_shell, tell);
-    struct buf b = BUF_INIT(512), key = BUF_INIT(128);
-    put_told(&b, &sh->told);
-    put_told(&b, &sh->next);
-    buf_addz(&b, sh->next_key);
-    v0_state_key(sh, told_key, &key);
-    hold_put(sh->v->en->hold, buf_str(&key), buf_str(&b));
-    buf_release(&b);
-    buf_release(&key);
+    state_keep(sh->v->en, prefix, sh->name, kept, sh);
 }
 
 void v0_expect(struct v0_call *a)
@@ -591,39 +586,6 @@ void v0_expect(struct v0_call *a)
     memcpy(sh->next_key, a->key, sizeof(sh->next_key));
     task_cancel(&sh->tell);
     on_tell(&sh->tell);
-}
-
-static bool get_told(struct str line, struct v0_told *t)
-{
-    struct str id = str_cut(&line, ' '), cursor = str_cut(&line, ' ');
-    struct str number = str_cut(&line, ' ');
-    *t = (struct v0_told){0};
-    if (id.n > LIMIT_ID || str_to_u64(cursor, &t->cursor) < 0 ||
-        str_to_u64(number, &t->number) < 0)
-        return false;
-    if (!str_eq(id, STR("-")))
-        memcpy(t->id, id.p, id.n);
-    t->end = str_eq(str_cut(&line, ' '), STR("1"));
-    t->any = str_eq(line, STR("1"));
-    return true;
-}
-
-static void load_told(struct v0_shell *sh)
-{
-    struct v0 *v = sh->v;
-    struct buf key = BUF_INIT(128);
-    v0_state_key(sh, told_key, &key);
-    struct buf *b = map_get(&v->en->states, buf_str(&key));
-    struct str rest = b ? buf_str(b) : STR("");
-    buf_release(&key);
-    if (!get_told(str_cut(&rest, '\n'), &sh->told) ||
-        !get_told(str_cut(&rest, '\n'), &sh->next) || rest.n > KEY_LEN)
-        return;
-    memcpy(sh->next_key, rest.p, rest.n);
-    if (sh->told.number > v->number)
-        v->number = sh->told.number;
-    if (sh->next.number > v->number)
-        v->number = sh->next.number;
 }
 
 struct v0_shell *v0_shell_of(struct v0 *v, struct str name)
@@ -637,27 +599,20 @@ struct v0_shell *v0_shell_of(struct v0 *v, struct str name)
     if (!v->main)
         v->main = sh;
     task_init(&sh->tell, on_tell);
-    load_told(sh);
-    v0_typed_load(sh);
+    buf_init(&sh->typed, TYPED_MAX);
     map_put(&v->shells, name, sh);
     return sh;
 }
 
-static void load_shells(struct v0 *v)
+static void load_told(void *arg, struct str session, struct json *j)
 {
-    static const struct str before[] = {STR("v0/told/"), STR("v0/typed/")};
-    struct str key;
-    void *value;
-    load_told(v->main);
-    buf_release(&v->main->typed);
-    v0_typed_load(v->main);
-    for (void *it = NULL; (it = map_next(&v->en->states, it, &key, &value));) {
-        for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
-            struct str name = str_sub(key, before[i].n, key.n);
-            if (str_starts(key, before[i]) && name.n <= ACTION_SESSION_MAX)
-                v0_shell_of(v, name);
-        }
-    }
+    struct v0 *v = arg;
+    struct v0_shell *sh = v0_shell_of(v, session);
+    state_read(kept, sh, j);
+    if (sh->told.number > v->number)
+        v->number = sh->told.number;
+    if (sh->next.number > v->number)
+        v->number = sh->next.number;
 }
 
 static void load_spliced(struct v0 *v)
@@ -669,12 +624,13 @@ static void load_spliced(struct v0 *v)
 
 void v0_load(struct v0 *v)
 {
-    load_shells(v);
+    state_each(v->en, prefix, load_told, v);
+    v0_typed_load(v);
     load_spliced(v);
     v0_upload_resume(v);
 }
 
-void v0_format(struct buf *out) { buf_addf(out, "v0 1.%d", KEY_LEN); }
+void v0_format(struct buf *out) { buf_addf(out, "v0 2.%d", KEY_LEN); }
 
 /* ---- life ---- */
 
