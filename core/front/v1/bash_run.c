@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "engine/state.h"
 #include "front/v1/own.h"
 #include "shell/op.h"
 #include "shell/process.h"
@@ -46,6 +47,7 @@ struct bash_stream {
     size_t scanned; /* bytes of raw whose characters were counted */
     size_t chars;
     uint64_t from; /* offset of raw in the process' output */
+    uint64_t next; /* the same after the event that is about to be written */
 };
 
 struct bash_run {
@@ -74,40 +76,27 @@ const struct model bash_request = {
 
 /* ---- state ---- */
 
-static void state_key(const struct bash_run *run, char key[BASH_ID + 8])
-{
-    snprintf(key, BASH_ID + 8, "v1/c/%s", run->id);
-}
+static const char prefix[] = "v1/c/";
 
-/* Stores the state. next: where the output after the event begins that is about to be
+static const struct state_field kept[] = {
+    STATE_ROW(struct bash_run, order),
+    STATE_ROW(struct bash_run, begun),
+    STATE_ROW(struct bash_run, action),
+    STATE_ROW_AS("timeout", struct bash_run, timeout_s),
+    STATE_ROW(struct bash_run, s[0].from),
+    STATE_ROW(struct bash_run, s[0].next),
+    STATE_ROW(struct bash_run, s[1].from),
+    STATE_ROW(struct bash_run, s[1].next),
+    {.name = NULL},
+};
+
+/* Stores the state; n0, n1: bytes of the streams that an event takes which is about to be
  * written. */
-static void put_state(const struct bash_run *run, const uint64_t next[2])
+static void keep(struct bash_run *run, size_t n0, size_t n1)
 {
-    char key[BASH_ID + 8];
-    struct buf b = BUF_INIT(1024);
-    state_key(run, key);
-    buf_addf(&b,
-             "{\"order\":%lld,\"from\":[%llu,%llu],\"next\":[%llu,%llu],\"begun\":%s,"
-             "\"action\":%llu,\"timeout\":%lld}",
-             (long long)run->order, (unsigned long long)run->s[0].from,
-             (unsigned long long)run->s[1].from, (unsigned long long)next[0],
-             (unsigned long long)next[1], run->begun ? "true" : "false",
-             (unsigned long long)run->action, (long long)run->timeout_s);
-    hold_put(run->b->v->en->hold, str_of(key), buf_str(&b));
-    buf_release(&b);
-}
-
-static void keep(const struct bash_run *run)
-{
-    const uint64_t next[2] = {run->s[0].from, run->s[1].from};
-    put_state(run, next);
-}
-
-static void drop_state(const struct bash_run *run)
-{
-    char key[BASH_ID + 8];
-    state_key(run, key);
-    hold_put(run->b->v->en->hold, str_of(key), STR(""));
+    run->s[0].next = run->s[0].from + n0;
+    run->s[1].next = run->s[1].from + n1;
+    state_keep(run->b->v->en, prefix, run->id, kept, run);
 }
 
 /* ---- events ---- */
@@ -167,12 +156,6 @@ static void written(struct bash_stream *s, size_t n, size_t chars)
     s->from += n;
 }
 
-static void put_before(const struct bash_run *run, size_t n0, size_t n1)
-{
-    const uint64_t next[2] = {run->s[0].from + n0, run->s[1].from + n1};
-    put_state(run, next);
-}
-
 /* ---- output ---- */
 
 /*
@@ -201,7 +184,7 @@ static void cut_chunk(struct bash_run *run, int i)
     struct str raw = buf_str(&s->raw), none = STR("");
     size_t n = 0;
     count_chars(raw, &n, BASH_CHUNK);
-    put_before(run, i == 0 ? n : 0, i == 1 ? n : 0);
+    keep(run, i == 0 ? n : 0, i == 1 ? n : 0);
     struct str chunk = str_sub(raw, 0, n);
     write_output(run, NULL, i == 0 ? chunk : none, i == 1 ? chunk : none);
     written(s, n, BASH_CHUNK);
@@ -217,7 +200,7 @@ static void cut_all(struct bash_run *run)
     }
     if (part[0].n + part[1].n == 0)
         return;
-    put_before(run, part[0].n, part[1].n);
+    keep(run, part[0].n, part[1].n);
     write_output(run, NULL, part[0], part[1]);
     for (int i = 0; i < 2; i++)
         written(&run->s[i], part[i].n, run->s[i].chars);
@@ -308,7 +291,7 @@ static void on_tidy(struct task *t)
 static void run_over(struct bash_run *run, uint64_t last)
 {
     struct bash *b = run->b;
-    drop_state(run);
+    state_drop(run->b->v->en, prefix, run->id);
     timer_stop(&run->stream);
     list_del(&run->node);
     b->nruns--;
@@ -325,7 +308,7 @@ static void finish(struct bash_run *run, int code, const char *more)
 {
     struct buf err = BUF_INIT(RAW_MAX + NOTE_MAX);
     struct bash_stream *s = run->s;
-    put_before(run, s[0].raw.n, s[1].raw.n);
+    keep(run, s[0].raw.n, s[1].raw.n);
     buf_adds(&err, buf_str(&s[1].raw));
     if (run->note.n + strlen(more) > 0 && err.n > 0 && err.p[err.n - 1] != '\n')
         buf_addc(&err, '\n');
@@ -425,7 +408,7 @@ static void attach(struct bash_run *run, struct process *p)
     run->op->cursor_err = run->s[1].from;
     if (!run->begun) {
         run->begun = true;
-        keep(run);
+        keep(run, 0, 0);
     }
     process_wait(p, run->op);
 }
@@ -554,7 +537,7 @@ static void begin(struct bash_run *run, struct str command, struct str cwd)
         return;
     }
     run->action = a->id;
-    keep(run);
+    keep(run, 0, 0);
     action_go(a);
 }
 
@@ -586,7 +569,7 @@ uint64_t bash_do(struct bash *b, const struct json *request, char id[BASH_ID + 1
     uint64_t us = bash_store_now(&b->store);
     run->timeout_s = json_int(request, "timeout", TIMEOUT_DEFAULT_S);
     put_command(run, us, command, cwd, &text);
-    keep(run);
+    keep(run, 0, 0);
     uint64_t number = bash_store_add(&b->store, BASH_COMMAND, us, id, id, 0,
                                      buf_str(&text));
     buf_release(&text);
@@ -596,13 +579,6 @@ uint64_t bash_do(struct bash *b, const struct json *request, char id[BASH_ID + 1
 }
 
 /* ---- the next worker ---- */
-
-static void read_pair(const struct json *j, const char *name, uint64_t out[2])
-{
-    struct json *v = json_first(json_get(j, name));
-    for (int i = 0; i < 2 && v; i++, v = json_next(v))
-        out[i] = (uint64_t)json_int_value(v, 0);
-}
 
 /* Sets *number to that of the command's output with this order. Returns false if there is
  * none. */
@@ -622,29 +598,19 @@ static bool find_output(struct bash *b, const char *id, int64_t order, uint64_t 
     return false;
 }
 
-static void load_run(struct bash *b, struct str id, struct str state)
+static void load_run(void *arg, struct str id, struct json *j)
 {
-    struct err e = ERR_INIT;
+    struct bash *b = arg;
     char text[BASH_ID + 1];
-    uint64_t next[2] = {0, 0}, from[2] = {0, 0}, number;
-    struct json *j = json_parse_kept(state, &e);
-    if (!j || id.n != BASH_ID) {
-        log_error("v1: the state of a command is unreadable: %s", e.text);
-        json_free(j);
+    uint64_t number;
+    if (id.n != BASH_ID)
         return;
-    }
     snprintf(text, sizeof(text), "%.*s", STR_ARG(id));
     struct bash_run *run = run_new(b, text);
-    run->order = json_int(j, "order", 0);
-    run->begun = json_bool(j, "begun", false);
-    run->action = (uint64_t)json_int(j, "action", 0);
-    run->timeout_s = json_int(j, "timeout", 0);
-    read_pair(j, "from", from);
-    read_pair(j, "next", next);
-    json_free(j);
+    state_read(kept, run, j);
     bool wrote = find_output(b, text, run->order, &number);
-    for (int i = 0; i < 2; i++)
-        run->s[i].from = wrote ? next[i] : from[i];
+    for (int i = 0; wrote && i < 2; i++)
+        run->s[i].from = run->s[i].next;
     run->order += wrote;
     struct str event = wrote ? bash_store_text(&b->store, number) : STR("");
     if (wrote && !str_eq(jsontext_get(event, STR("exit_code")), STR("null")))
@@ -653,16 +619,11 @@ static void load_run(struct bash *b, struct str id, struct str state)
 
 void bash_runs_load(struct bash *b)
 {
-    struct str key, head = STR("v1/c/");
-    void *value;
     b->resumes = true;
     b->watch.process = on_process;
     b->watch.ended = on_ended;
     actions_watch(b->v->en->actions, &b->watch);
-    for (void *it = NULL; (it = map_next(&b->v->en->states, it, &key, &value));) {
-        if (str_starts(key, head))
-            load_run(b, str_sub(key, head.n, key.n), buf_str(value));
-    }
+    state_each(b->v->en, prefix, load_run, b);
 }
 
 static bool has_action(const struct bash *b, const char *key)

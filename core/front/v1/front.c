@@ -149,7 +149,7 @@ static void metrics(const void *f, struct buf *out)
     bash_metrics(((const struct v1 *)f)->bash, out);
 }
 
-static void format(struct buf *out) { buf_addz(out, "v1 1"); }
+static void format(struct buf *out) { buf_addz(out, "v1 2"); }
 
 static const char *const claims[] = {"v1/", NULL};
 
