@@ -6,6 +6,7 @@
 #include "action/python/no_colours.py.h"
 #include "action/python/skills.py.h"
 #include "base/xalloc.h"
+#include "engine/state.h"
 #include "kernel/kernel.h"
 #include "setup/plugins.h"
 
@@ -17,27 +18,15 @@
 
 /* ---- where ---- */
 
-static const char place_before[] = "native/";
+static const char prefix[] = "native/"; /* and the action's key: its directory */
 
-/* Stores the directory of the action with this key; "" removes it. */
-static void keep_place(struct actions *all, const char *key, const char *cwd)
+static void load_one(void *arg, struct str key, struct str cwd)
 {
-    struct buf name = BUF_INIT(64);
-    buf_addf(&name, "%s%s", place_before, key);
-    hold_put(all->en->hold, buf_str(&name), str_of(cwd));
-    buf_release(&name);
+    struct actions *all = arg;
+    map_put(&all->places, key, xstrndup(cwd.p, cwd.n));
 }
 
-void places_load(struct actions *all)
-{
-    struct str key;
-    void *value;
-    for (void *it = NULL; (it = map_next(&all->en->states, it, &key, &value));) {
-        if (str_starts(key, STR(place_before)))
-            map_put(&all->places, str_sub(key, sizeof(place_before) - 1, key.n),
-                    xstrdup(buf_z(value)));
-    }
-}
+void places_load(struct actions *all) { state_each_text(all->en, prefix, load_one, all); }
 
 int action_place(struct action *a, struct sandbox_place *p, struct err *e)
 {
@@ -48,7 +37,7 @@ int action_place(struct action *a, struct sandbox_place *p, struct err *e)
     if (before)
         snprintf(p->cwd, sizeof(p->cwd), "%s", before);
     else
-        keep_place(all, a->key, p->cwd);
+        state_put_text(all->en, prefix, a->key, str_of(p->cwd));
     a->placed = true;
     return 0;
 }
@@ -107,7 +96,7 @@ void places_loaded(struct actions *all)
         char name[ACTION_KEY + 1] = "";
         memcpy(name, key.p, key.n < ACTION_KEY ? key.n : ACTION_KEY);
         if (!outside_find(all, name))
-            keep_place(all, name, "");
+            state_drop(all->en, prefix, name);
     }
     drop_notes(all);
 }
@@ -115,7 +104,7 @@ void places_loaded(struct actions *all)
 void place_forget(const struct action *a)
 {
     if (a->placed)
-        keep_place(a->all, a->key, "");
+        state_drop(a->all->en, prefix, a->key);
     if (a->noting)
         drop_note(a->all, a->key);
 }

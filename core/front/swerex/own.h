@@ -341,7 +341,7 @@ struct swerex_put {
     struct sandbox_place place;
     struct buf path; /* owned: the target, as the client wrote it */
     char stage[SWEREX_STAGE_MAX];
-    char note[SWEREX_TOKEN + 16]; /* the key at the keeper that names stage */
+    char token[SWEREX_TOKEN + 1]; /* of the state at the keeper that names stage */
     bool unzip;
     const char *name;  /* static: the file's name if path is a folder; NULL: none */
     struct action_ask ask;

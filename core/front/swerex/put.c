@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "engine/state.h"
 #include "front/model/model.h"
 #include "os/file.h"
 
@@ -50,7 +51,7 @@ void swerex_put_free(struct swerex_put *p)
     ASSERT(!p->f);
     if (unlink(p->stage) < 0 && errno != ENOENT)
         log_warn("swerex: cannot remove %s: %m", p->stage);
-    hold_put(p->w->en->hold, str_of(p->note), STR(""));
+    state_drop(p->w->en, SWEREX_STAGED, p->token);
     list_del(&p->node);
     action_ask_drop(&p->ask);
     loop_bury(p->w->en->loop, p, release);
@@ -63,12 +64,12 @@ static void on_gone(struct req *r, void *owner)
     ((struct swerex_put *)owner)->req = NULL;
 }
 
-static struct swerex_put *put_new(struct swerex *w, const char *token, const char *stage)
+static struct swerex_put *put_new(struct swerex *w, struct str token, struct str stage)
 {
     struct swerex_put *p = xnew(struct swerex_put);
     p->w = w;
-    snprintf(p->note, sizeof(p->note), SWEREX_STAGED "%s", token);
-    snprintf(p->stage, sizeof(p->stage), "%s", stage);
+    snprintf(p->token, sizeof(p->token), "%.*s", STR_ARG(token));
+    snprintf(p->stage, sizeof(p->stage), "%.*s", STR_ARG(stage));
     buf_init(&p->path, PATH_LIMIT);
     list_add_tail(&w->puts, &p->node);
     return p;
@@ -99,9 +100,9 @@ struct swerex_put *swerex_put_new(struct req *r, struct err *e)
     random_hex(token, SWEREX_TOKEN);
     stage_folder(w, place.as_user, dir);
     snprintf(stage, sizeof(stage), "%s/.od-swerex-%s", dir, token);
-    struct swerex_put *p = put_new(w, token, stage);
+    struct swerex_put *p = put_new(w, str_of(token), str_of(stage));
     p->place = place;
-    hold_put(w->en->hold, str_of(p->note), str_of(p->stage));
+    state_put_text(w->en, SWEREX_STAGED, p->token, str_of(p->stage));
     return p;
 }
 
@@ -203,17 +204,14 @@ static uint64_t user_of(const struct swerex *w, struct str stage)
     return 0;
 }
 
+static void load_one(void *arg, struct str id, struct str stage)
+{
+    put_new(arg, id, stage);
+}
+
 void swerex_puts_load(struct swerex *w)
 {
-    struct str key, head = STR(SWEREX_STAGED);
-    void *value;
-    for (void *it = NULL; (it = map_next(&w->en->states, it, &key, &value));) {
-        char token[SWEREX_TOKEN + 1];
-        if (!str_starts(key, head))
-            continue;
-        snprintf(token, sizeof(token), "%.*s", STR_ARG(str_sub(key, head.n, key.n)));
-        put_new(w, token, buf_z(value));
-    }
+    state_each_text(w->en, SWEREX_STAGED, load_one, w);
 }
 
 static bool is_staged(const struct swerex *w, const char *name)
