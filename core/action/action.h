@@ -263,9 +263,10 @@ struct actions_stats {
  * its protocol; or it is `body`, which a foreign kind has encoded already.
  */
 struct action_result {
-    struct str text;   /* the content */
-    struct str extras; /* a JSON object; empty: {} */
-    struct str top;    /* members next to these two, each followed by a comma; or empty */
+    struct str text;           /* the content */
+    const struct json *extras; /* an object; NULL: none, or `printed` */
+    struct str printed;        /* the same, of a kind that has it as text; or empty */
+    struct str top; /* members next to these two, each followed by a comma; or empty */
     const struct err *error; /* why the action failed; NULL: it did not */
     /* Of a foreign kind instead of these: {"observation": …}, or {"detail": …} */
     struct str body;
@@ -282,8 +283,10 @@ struct action_result {
  * for each action; a is freed at the end of the turn.
  */
 void action_end_as(struct action *a, const struct action_result *r);
-/* The same: text is the observation's content, extras a JSON object or empty. */
-void action_end(struct action *a, struct str text, struct str extras);
+/* The same: text is the observation's content. Takes extras, an object or NULL. */
+void action_end(struct action *a, struct str text, struct json *take);
+/* The same for extras that are text. */
+void action_end_printed(struct action *a, struct str text, struct str extras);
 /* The same with an error; extras.code is the name of e's code. */
 void action_fail(struct action *a, const struct err *e);
 /* Reports that the output of this command begins at the offset `from` of the session. */

@@ -323,9 +323,16 @@ void action_end_as(struct action *a, const struct action_result *r)
     loop_bury(all->en->loop, a, action_free);
 }
 
-void action_end(struct action *a, struct str text, struct str extras)
+void action_end(struct action *a, struct str text, struct json *take)
 {
-    struct action_result r = {.text = text, .extras = extras};
+    struct action_result r = {.text = text, .extras = take};
+    action_end_as(a, &r);
+    json_free(take);
+}
+
+void action_end_printed(struct action *a, struct str text, struct str extras)
+{
+    struct action_result r = {.text = text, .printed = extras};
     action_end_as(a, &r);
 }
 
@@ -449,7 +456,7 @@ void action_resume(struct action *a)
         action_go(a);
         return;
     case ACTION_DONE:
-        action_end(a, STR(""), STR(""));
+        action_end(a, STR(""), NULL);
         return;
     case ACTION_UNKNOWN:
         snprintf(e.text, sizeof(e.text),

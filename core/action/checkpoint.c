@@ -154,7 +154,7 @@ static void on_done(struct job *j, const struct err *e)
     if (e->code)
         action_fail(a, e);
     else
-        action_end(a, STR(""), buf_str(&r->result));
+        action_end_printed(a, STR(""), buf_str(&r->result));
     checkpointing_free(r);
 }
 

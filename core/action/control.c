@@ -119,7 +119,7 @@ static void observe(struct request *r, bool given)
 {
     struct action *a = r->a;
     struct json *j = json_object();
-    struct buf text = BUF_INIT(4096), b = BUF_INIT(8192);
+    struct buf text = BUF_INIT(4096);
     /* A person who had it already counts from the time of the request. */
     int64_t since = r->taken ? r->taken : r->asked;
     double seconds = (double)(clock_ms() - since) / 1000;
@@ -130,12 +130,9 @@ static void observe(struct request *r, bool given)
         json_put_num(j, "seconds", seconds);
     }
     put_sentence(&text, r, given, seconds);
-    json_print(&b, j);
     drop(r);
-    action_end(a, buf_str(&text), buf_str(&b));
-    json_free(j);
+    action_end(a, buf_str(&text), j);
     buf_release(&text);
-    buf_release(&b);
 }
 
 static void on_late(struct timer *t)

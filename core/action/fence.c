@@ -119,7 +119,8 @@ static int change(struct json *added, const struct json *rules, bool undo, struc
     return 0;
 }
 
-static void put_result(const struct json *added, struct buf *text, struct buf *out)
+/* Returns the extras, and appends the text. */
+static struct json *result_of(const struct json *added, struct buf *text)
 {
     struct json *o = json_object(), *list = json_array();
     for (const struct json *x = json_first(added); x; x = json_next(x)) {
@@ -132,8 +133,7 @@ static void put_result(const struct json *added, struct buf *text, struct buf *o
     if (text->n == 0)
         buf_addz(text, "The fence is as it was at the start");
     json_put(o, "added", list);
-    json_print(out, o);
-    json_free(o);
+    return o;
 }
 
 static void start(struct action *a)
@@ -151,16 +151,14 @@ static void start(struct action *a)
             rc = 0;
     }
     if (rc == 0) {
-        struct buf text = BUF_INIT(LIMIT_EVENT_MAX), out = BUF_INIT(LIMIT_EVENT_MAX),
-                   state = BUF_INIT(LIMIT_EVENT_MAX);
+        struct buf text = BUF_INIT(LIMIT_EVENT_MAX), state = BUF_INIT(LIMIT_EVENT_MAX);
         json_print(&state, added);
         hold_rules(en->hold, buf_str(&state));
-        put_result(added, &text, &out);
+        struct json *o = result_of(added, &text);
         json_put(en->fence, "added", added);
         added = NULL;
-        action_end(a, buf_str(&text), buf_str(&out));
+        action_end(a, buf_str(&text), o);
         buf_release(&text);
-        buf_release(&out);
         buf_release(&state);
     } else {
         action_fail(a, &e);

@@ -102,7 +102,7 @@ static void on_done(void *arg, struct str result, const struct err *e)
     if (e->code)
         action_fail(a, e);
     else
-        action_end(a, STR(""), str_trim(result));
+        action_end_printed(a, STR(""), str_trim(result));
 }
 
 /* Finds the user of the argument `user`; else user and directory of the session. */

@@ -31,7 +31,7 @@ static void end(struct action *a, int rc, const struct err *e)
     if (rc < 0)
         action_fail(a, e);
     else
-        action_end(a, STR(""), STR(""));
+        action_end(a, STR(""), NULL);
 }
 
 struct session *action_session(const struct action *a, struct err *e)

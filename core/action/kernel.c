@@ -304,7 +304,6 @@ static void on_cell_done(void *owner, const struct cell_result *r)
     struct asked *q = owner;
     struct action *a = q->act;
     struct json *extras = json_object();
-    struct buf b = BUF_INIT(2 * IMAGES_MAX);
     action_cell_over(&q->tell);
     json_put_z(extras, "end", cell_end_name(r->end));
     json_put_z(extras, "kernel", kernel_name(q->k));
@@ -325,11 +324,8 @@ static void on_cell_done(void *owner, const struct cell_result *r)
         put_outputs(q, extras);
     else
         put_images(q, extras);
-    json_print(&b, extras);
     a->own = NULL;
-    action_end(a, buf_str(&q->all.text), buf_str(&b));
-    json_free(extras);
-    buf_release(&b);
+    action_end(a, buf_str(&q->all.text), extras);
     asked_free(q);
 }
 
@@ -372,13 +368,13 @@ static void on_question_done(void *owner, const struct cell_result *r)
 {
     struct asked *q = owner;
     struct action *a = q->act;
-    struct buf text = BUF_INIT(TEXT_MAX), extras = BUF_INIT(LIMIT_EVENT_MAX / 2);
+    struct buf text = BUF_INIT(TEXT_MAX);
     struct err e = r->err;
     a->own = NULL;
     if (r->end == CELL_OK && q->answer) {
         put_answer_text(&text, q->answer);
-        json_print(&extras, q->answer);
-        action_end(a, buf_str(&text), buf_str(&extras));
+        action_end(a, buf_str(&text), q->answer);
+        q->answer = NULL;
     } else {
         if (!e.code)
             err_set(&e, r->end == CELL_TIMEOUT ? ERR_TIMEOUT : ERR_UNSUPPORTED,
@@ -386,7 +382,6 @@ static void on_question_done(void *owner, const struct cell_result *r)
         action_fail(a, &e);
     }
     buf_release(&text);
-    buf_release(&extras);
     asked_free(q);
 }
 
@@ -507,7 +502,7 @@ static void with_kernel(struct action *a, void (*fn)(struct kernel *))
         return;
     }
     fn(k);
-    action_end(a, STR(""), STR(""));
+    action_end(a, STR(""), NULL);
 }
 
 static enum action_again again_unknown(const struct action *a)
@@ -542,12 +537,7 @@ const struct action_kind action_close_kernel = {.name = "close_kernel",
 
 static void start_kernels(struct action *a)
 {
-    struct json *j = kernel_overview(a->all->en, json_str(a->args, "cwd", ""));
-    struct buf b = BUF_INIT(LIMIT_EVENT_MAX / 2);
-    json_print(&b, j);
-    action_end(a, STR(""), buf_str(&b));
-    buf_release(&b);
-    json_free(j);
+    action_end(a, STR(""), kernel_overview(a->all->en, json_str(a->args, "cwd", "")));
 }
 
 const struct action_kind action_kernels = {.name = "kernels",

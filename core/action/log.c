@@ -452,7 +452,10 @@ static void put_result(struct buf *b, const struct action *a,
     buf_addf(b, "\"observation\":\"%s\",\"content\":", a->kind->name);
     json_quote(b, r->text);
     buf_addz(b, ",\"extras\":");
-    buf_adds(b, r->extras.n ? r->extras : STR("{}"));
+    if (r->extras)
+        json_print(b, r->extras);
+    else
+        buf_adds(b, r->printed.n ? r->printed : STR("{}"));
     buf_addc(b, '}');
     join_answer(b, at, eventlog_most(a->all->log));
 }

@@ -92,7 +92,7 @@ struct action *outside_find(const struct actions *all, const char *key)
 static void outside_end_now(struct outside *x)
 {
     struct action *a = x->a;
-    struct buf extras = BUF_INIT(LIMIT_EVENT_MAX), top = BUF_INIT(256);
+    struct buf top = BUF_INIT(256);
     struct action_result r = {0};
     if (x->e.code)
         r.error = &x->e;
@@ -100,14 +100,11 @@ static void outside_end_now(struct outside *x)
         run_result(x, &r, &top);
     else if (x->ran)
         buf_addf(&top, "\"exit_code\":%d,", x->seen.exit);
-    if (x->extras)
-        json_print(&extras, x->extras);
     r.text = buf_str(&x->text);
-    r.extras = buf_str(&extras);
+    r.extras = x->extras;
     r.top = buf_str(&top);
     a->own = NULL;
     action_end_as(a, &r);
-    buf_release(&extras);
     buf_release(&top);
     outside_free(x);
 }

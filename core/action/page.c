@@ -279,7 +279,7 @@ static void on_seen(void *owner, const struct json *seen, const struct err *e)
     json_drop(own, json_get(own, "text"));
     json_drop(own, json_get(own, "id"));
     if (json_print(&extras, own) == 0) {
-        action_end(a, json_str(seen, "text", ""), buf_str(&extras));
+        action_end_printed(a, json_str(seen, "text", ""), buf_str(&extras));
     } else {
         struct err late = ERR_INIT;
         err_set(&late, ERR_LIMIT, "the observation is longer than an event may be");

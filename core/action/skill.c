@@ -101,7 +101,6 @@ static void on_done(void *arg, const struct skill_result *result)
     struct skill_running *r = arg;
     struct action *a = r->a;
     struct json *extras = json_object();
-    struct buf text = BUF_INIT(ACTION_BYTES_MAX);
     json_put_bool(extras, "failed", result->failed);
     if (result->state.n > 0)
         json_put_str(extras, "state", result->state);
@@ -113,12 +112,9 @@ static void on_done(void *arg, const struct skill_result *result)
         json_put_str(picture, "base64", result->picture);
         json_put(extras, "picture", picture);
     }
-    json_print(&text, extras);
-    json_free(extras);
     free(r);
     a->own = NULL;
-    action_end(a, result->text, buf_str(&text));
-    buf_release(&text);
+    action_end(a, result->text, extras);
 }
 
 uint64_t action_skill_files(const struct actions *all, uint64_t id)

@@ -142,8 +142,7 @@ uint64_t until_observe(struct action *a, const struct op_result *r, struct json 
 {
     static const char *const whys[] = {"",      "timeout",  "quiet",
                                        "input", "detached", "cancelled"};
-    struct buf text = BUF_INIT(LIMIT_EVENT_MAX), extras = BUF_INIT(LIMIT_EVENT_MAX),
-               top = BUF_INIT(1024);
+    struct buf text = BUF_INIT(LIMIT_EVENT_MAX), top = BUF_INIT(1024);
     bool ended = r->state != OP_RUNNING;
     run_put_output(a->all, a->session, r->from, r->to, &text, j);
     run_put_end(j, r->duration_ms, ended ? r->signo : 0, r->state == OP_SHELL_ENDED);
@@ -155,9 +154,8 @@ uint64_t until_observe(struct action *a, const struct op_result *r, struct json 
     }
     if (r->refused)
         json_put(j, "refused", json_copy(r->refused));
-    json_print(&extras, j);
     struct action_result result = {.text = buf_str(&text),
-                                   .extras = buf_str(&extras),
+                                   .extras = j,
                                    .top = buf_str(&top),
                                    .has_output = true,
                                    .from = r->from,
@@ -165,7 +163,6 @@ uint64_t until_observe(struct action *a, const struct op_result *r, struct json 
     action_end_as(a, &result);
     json_free(j);
     buf_release(&text);
-    buf_release(&extras);
     buf_release(&top);
     return result.to;
 }

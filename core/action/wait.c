@@ -171,7 +171,7 @@ static void observe_cell(struct waiting *w, const char *why)
     struct action *a = w->a;
     const struct action_cell *c = action_cell_find(a->all, w->cell);
     struct json *j = json_object();
-    struct buf top = BUF_INIT(256), extras = BUF_INIT(64 << 10);
+    struct buf top = BUF_INIT(256);
     struct str prompt = c && c->asks ? buf_str(&c->prompt) : STR("");
     if (why)
         buf_addf(&top, "\"waiting\":{\"state\":\"%s\"%s},", c && c->asks ? "yes" : "no",
@@ -179,14 +179,11 @@ static void observe_cell(struct waiting *w, const char *why)
     json_put_int(j, "command", (int64_t)w->cell);
     if (why)
         json_put_z(j, "why", why);
-    json_print(&extras, j);
-    struct action_result r = {
-        .text = prompt, .extras = buf_str(&extras), .top = buf_str(&top)};
+    struct action_result r = {.text = prompt, .extras = j, .top = buf_str(&top)};
     drop(w);
     action_end_as(a, &r);
     json_free(j);
     buf_release(&top);
-    buf_release(&extras);
 }
 
 static struct waiting *next_for_cell(const struct actions *all, uint64_t cell, bool input)

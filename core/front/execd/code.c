@@ -118,16 +118,14 @@ static void on_said(struct cell_follower *w, struct str type, const struct json 
 /* Sends how the cell ended, unless the kernel has reported an error. */
 static void put_end(struct execd_code *x, const struct action_result *result)
 {
-    struct err e = ERR_INIT;
-    struct json *extras = json_parse(result->extras, &e);
-    struct str end = json_str(extras, "end", "");
-    struct str why = json_str(extras, "why", "the kernel reports that the cell failed");
-    x->ms = json_int(extras, "duration_ms", 0);
+    struct str end = json_str(result->extras, "end", "");
+    struct str why = json_str(result->extras, "why",
+                              "the kernel reports that the cell failed");
+    x->ms = json_int(result->extras, "duration_ms", 0);
     if (result->error)
         raise(x, "CodeExecError", str_of(result->error->text));
     else if (!result->has_output && !str_eq(end, STR("ok")))
         raise(x, "CodeExecError", why);
-    json_free(extras);
 }
 
 /* ---- output of a shell ---- */

@@ -119,10 +119,9 @@ static void on_said(struct cell_follower *f, struct str type, const struct json 
 /* Sends how the cell ended, unless the kernel has reported an error. */
 static void put_end(struct execution *x, const struct action_result *result)
 {
-    struct err e = ERR_INIT;
-    struct json *extras = json_parse(result->extras, &e);
-    struct str end = json_str(extras, "end", "");
-    struct str why = json_str(extras, "why", "the kernel reports that the cell failed");
+    struct str end = json_str(result->extras, "end", "");
+    struct str why = json_str(result->extras, "why",
+                              "the kernel reports that the cell failed");
     if (x->restarting)
         execution_error(x, "ContextRestarting", STR("Context was restarted"));
     else if (result->error && result->error->code == ERR_CANCELLED)
@@ -133,7 +132,6 @@ static void put_end(struct execution *x, const struct action_result *result)
         execution_error(x, "ExecutionError", why);
     else if (!str_eq(end, STR("ok")))
         execution_error(x, "UnexpectedEndOfExecution", why);
-    json_free(extras);
 }
 
 void execution_end(struct execution *x)

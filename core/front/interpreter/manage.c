@@ -61,21 +61,18 @@ static struct creation *creation_of(struct cell_follower *f)
 static void on_ended(struct cell_follower *follower, const struct action_result *result)
 {
     struct creation *n = creation_of(follower);
-    struct err e = ERR_INIT;
-    struct json *x = json_parse(result->extras, &e);
-    struct str end = json_str(x, "end", "");
+    struct str end = json_str(result->extras, "end", "");
     bool fails = result->has_output && str_find(result->top, STR("\"exit_code\":0,")) < 0;
     if (fails) {
         fail_creation(n->r, "its shell cannot enter the directory");
         context_remove(n->c);
     } else if (result->error || str_eq(end, STR("died")) || str_eq(end, STR("failed"))) {
-        struct str why = json_str(x, "why", "its kernel ended");
+        struct str why = json_str(result->extras, "why", "its kernel ended");
         fail_creation(n->r, result->error ? result->error->text : why.p);
         context_remove(n->c);
     } else {
         answer_context(n->r, n->c);
     }
-    json_free(x);
     free(n);
 }
 

@@ -214,7 +214,7 @@ void shell_ended(struct execution *x, const struct action_result *result)
     x->over = true;
     x->exit = at < 0 ? 0 : (int)jsontext_int(exit, 0);
     x->at = x->at > result->from ? x->at : result->from;
-    x->shell_over = str_find(result->extras, STR("\"shell_ended\":true")) >= 0;
+    x->shell_over = json_bool(result->extras, "shell_ended", false);
     if (x->op) /* the op reads to the end */
         return;
     if (c)

@@ -273,9 +273,8 @@ static void run_free(struct nb_run *x)
 static void on_ended(struct cell_follower *follower, const struct action_result *result)
 {
     struct nb_run *x = container_of(follower, struct nb_run, follower);
-    struct err e = ERR_INIT;
-    struct json *extras = json_parse(result->extras, &e);
-    struct str end = json_str(extras, "end", ""), why = json_str(extras, "why", "");
+    struct str end = json_str(result->extras, "end", "");
+    struct str why = json_str(result->extras, "why", "");
     struct str header = buf_str(&x->header);
     bool stopped = str_eq(why, STR("an earlier cell failed"));
     struct list *it, *tmp;
@@ -287,7 +286,6 @@ static void on_ended(struct cell_follower *follower, const struct action_result 
                        result->error ? result->error->text : why.p);
         }
     }
-    json_free(extras);
     run_free(x);
 }
 

@@ -103,9 +103,8 @@ static void answer(struct start *s, const struct kernel *k)
 static void on_ended(struct cell_follower *follower, const struct action_result *result)
 {
     struct start *s = container_of(follower, struct start, follower);
-    struct err e = ERR_INIT;
-    struct json *x = json_parse(result->extras, &e);
-    struct str end = json_str(x, "end", "");
+    struct str end = json_str(result->extras, "end", "");
+    struct str why = json_str(result->extras, "why", "it ended");
     struct kernel *k = kernel_lookup(s->f->en, str_of(s->kernel));
     bool ran = !result->error && k && !str_eq(end, STR("died")) &&
                !str_eq(end, STR("failed"));
@@ -113,8 +112,7 @@ static void on_ended(struct cell_follower *follower, const struct action_result 
         answer(s, k);
     else if (s->r)
         nb_failf(s->r, 500, "The kernel does not run: %s",
-                 result->error ? result->error->text : json_str(x, "why", "it ended").p);
-    json_free(x);
+                 result->error ? result->error->text : why.p);
     start_free(s);
 }
 

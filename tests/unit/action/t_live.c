@@ -341,7 +341,7 @@ TEST(a_wait_for_a_cell_ends_with_its_question_or_with_it)
     until_last(late + 1);
     CHECK(strstr(event_of(last()), "\"why\":\"timeout\""));
     action_cell_over(&c);
-    action_end(actions_find(all, cell), STR(""), STR(""));
+    action_end(actions_find(all, cell), STR(""), NULL);
     CHECK(!actions_find(all, 2));
     CHECK(strstr(event_of(last()), "\"cause\":2,") &&
           strstr(event_of(last()), "\"extras\":{\"command\":1}}"));

@@ -328,7 +328,9 @@ TEST(an_observation_that_is_too_long_is_cut)
 {
     memset(big, 'x', sizeof(big));
     begin_worker("{}");
-    struct action_result r = {.text = str_n(big, 900 << 10), .extras = STR("{\"a\":1}")};
+    struct json *one = json_object();
+    json_put_int(one, "a", 1);
+    struct action_result r = {.text = str_n(big, 900 << 10), .extras = one};
     struct json *j = observed(&r);
     CHECK(!json_has(j, "cut") && json_str(j, "content", "").n == r.text.n);
     CHECK_INT(json_int(json_get(j, "extras"), "a", 0), 1);
@@ -341,6 +343,7 @@ TEST(an_observation_that_is_too_long_is_cut)
     CHECK(cut.n > (255 << 10) && cut.n <= 256 << 10);
     CHECK(str_ends(cut, STR(" [... 1024000 bytes in all]")));
     json_free(j);
+    json_free(one);
     /* Several long ones are cut until they fit together. */
     struct buf extras = BUF_INIT(4 << 20);
     for (int i = 0; i < 10; i++) {
@@ -349,7 +352,7 @@ TEST(an_observation_that_is_too_long_is_cut)
         buf_addc(&extras, '"');
     }
     buf_addc(&extras, '}');
-    r = (struct action_result){.text = STR("short"), .extras = buf_str(&extras)};
+    r = (struct action_result){.text = STR("short"), .printed = buf_str(&extras)};
     j = observed(&r);
     CHECK_STR(json_str(j, "content", "").p, "short");
     cut = json_str(json_get(j, "extras"), "m9", "");
