@@ -302,8 +302,6 @@ enum tm_result cmd_resize_window(struct tm_item *it)
     cols = cols > TM_SIDE_MAX ? TM_SIDE_MAX : cols;
     rows = rows > TM_SIDE_MAX ? TM_SIDE_MAX : rows;
     opts_set(&w->opts, "window-size", "manual", NULL);
-    w->manual_cols = cols;
-    w->manual_rows = rows;
     window_resize(w, cols, rows);
     state_changed(w->t);
     return TM_DONE;

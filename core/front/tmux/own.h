@@ -137,7 +137,6 @@ struct tm_window {
     char *old_layout;          /* owned; for select-layout -o; NULL: none */
     int last_layout;           /* the preset that was used last; -1: none */
     int cols, rows;
-    int manual_cols, manual_rows;
     bool naming;
     int64_t made, active_us;
     struct tmux_options opts;
@@ -149,11 +148,11 @@ struct tm_pane {
     struct tmux *t;
     struct tm_window *w;
     unsigned id, active_point;
-    char *title, *cwd, *shell; /* owned */
-    char *command;             /* owned; as it was given, in one line */
+    char *cwd, *shell; /* owned */
+    char *command;     /* owned; as it was given, in one line */
     struct json *argv;         /* owned; the words of the program */
     int cols, rows, x, y;
-    unsigned runs; /* programs it has had: its process is named after both numbers */
+    unsigned runs; /* programs that it has had */
     bool dead, input_off, freed;
     bool hungry;  /* there is more output than it could read in this turn */
     size_t fed;   /* bytes that it has read in this turn */

@@ -514,7 +514,6 @@ struct tm_pane *pane_new(struct tm_window *w, unsigned id, int cols, int rows)
 static void bury(void *arg)
 {
     struct tm_pane *p = arg;
-    free(p->title);
     free(p->cwd);
     free(p->shell);
     free(p->command);
@@ -649,8 +648,6 @@ const char *pane_title(const struct tm_pane *p)
 {
     static char host[256];
     struct picture_state s;
-    if (p->title && p->title[0])
-        return p->title;
     if (p->screen.pic) {
         picture_look(p->screen.pic, &s);
         if (s.title[0])
@@ -669,8 +666,6 @@ void pane_set_title(struct tm_pane *p, const char *title)
     }
     if (!utf8_valid(str_of(title)))
         return;
-    free(p->title);
-    p->title = NULL;
     /* The program's own title replaces it later. */
     if (p->screen.pic) {
         struct buf seq = BUF_INIT(TM_NAME_MAX);

@@ -162,15 +162,12 @@ static const struct state_field kept_window[] = {
     STATE_ROW(struct tm_window, made),
     STATE_ROW_AS("active", struct tm_window, active_us),
     STATE_ROW_AS("preset", struct tm_window, last_layout),
-    STATE_ROW_AS("mcols", struct tm_window, manual_cols),
-    STATE_ROW_AS("mrows", struct tm_window, manual_rows),
     STATE_ROW_AS("old", struct tm_window, old_layout),
     {.name = NULL},
 };
 
 static const struct state_field kept_pane[] = {
     STATE_ROW(struct tm_pane, id),
-    STATE_ROW(struct tm_pane, title),
     STATE_ROW(struct tm_pane, cwd),
     STATE_ROW(struct tm_pane, shell),
     STATE_ROW(struct tm_pane, argv),
