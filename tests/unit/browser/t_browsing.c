@@ -506,18 +506,33 @@ TEST(another_worker_takes_up_the_call_that_runs)
     CHECK_INT(all[0].reader->cursor, 0); /* what was read since is read again */
     all[0].said = 0;
     struct browsing_call *c = ask(b, "A", &y);
+    CHECK_INT(c->call.timeout_ms, 5000);
     TOLD(&all[0], LINE("A"));
     browsing_cancel(c);
     TOLD(&all[0], "{\"cancel\":\"A\"}\n");
-    say(&all[0], "{\"dir\":\"/tmp/x\"}\n" ANSWER("A"));
+    say(&all[0], "{\"dir\":\"/tmp/x\"}\n{\"id\":\"A\",\"url\":\"of A\",\"title\":\"T\","
+                 "\"mode\":\"text\"}\n");
     CHECK_STR(y.url, "of A");
     CHECK_INT(x.times, 0);
+    int64_t used_ms = b->used_ms -= 1000;
+    browsing_save_and_ask(b, STR(""));
     b = take_over(); /* between calls */
     CHECK_STR(b->dir, "/tmp/x");
+    CHECK_STR(b->url, "of A");
+    CHECK_STR(b->title, "T");
+    CHECK_STR(b->mode, "text");
+    CHECK_INT(b->used_ms, used_ms);
     CHECK_INT(all[0].reader->cursor, all[0].said);
     ask(b, "A", &y);
     TOLD(&all[0], "{\"again\":\"A\"}\n");
     CHECK_INT(count, 1);
+    say(&all[0], ANSWER("A"));
+    c = ask(b, "B", &x);
+    TOLD(&all[0], LINE("B"));
+    uint64_t in = c->call.in;
+    CHECK(in > 0);
+    b = take_over();
+    CHECK_INT(companion_first(&b->host)->in, in);
 }
 
 TEST(a_call_that_never_reached_the_keeper_is_sent_again)
