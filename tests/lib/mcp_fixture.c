@@ -203,8 +203,11 @@ static void next_step(struct tool_call *c)
         tool_act(c, a->step, json_str(c->args, "session", "main"), message, observed);
         return;
     }
+    char again[64];
+    snprintf(again, sizeof(again), "done, again, wait %d bytes %zu", c->client.max_wait_s,
+             c->client.answer_max);
     struct tool_result r = {.text = buf_str(&a->text),
-                            .state = c->again ? STR("done, again") : STR("done"),
+                            .state = str_of(c->again ? again : "done"),
                             .object = json_object()};
     json_put_int(r.object, "steps", a->step);
     struct buf text = a->text;

@@ -381,7 +381,7 @@ def _(server):
     server.crash()
     again = c.send("GET", fields={"Last-Event-ID": last})
     same(again.status, 200)
-    same(text_of(again.answer(2)), "0: after\n1: after\n[done, again]")
+    same(text_of(again.answer(2)), "0: after\n1: after\n[done, again, wait 50 bytes 16000]")
     with open(server.work + "/count", encoding="ascii") as file:
         same(file.read(), "x\nx\n")
     # What was answered before the crash is there, too.
@@ -553,17 +553,26 @@ def _(server):
 
 @row("od mcp: over a crash of the worker the call goes on and is answered once", slow=True)
 def _(server):
-    with stdio(server) as s:
+    with stdio(server, "--max-wait", "9", "--answer-bytes", "3000", "--structured") as s:
         s.begin()
         has(text_of(s.ask(call(1, "act", command="echo before"))), "before")
-        s.send(call(2, "act", command=f"echo x >>{server.work}/count; sleep 2; echo after", times=2))
+        s.send(call(2, "act", "token", command=f"echo x >>{server.work}/count; sleep 3; echo after",
+                    times=2, unknown=1))
         wait_for(lambda: os.path.exists(server.work + "/count"), "it runs")
         s.write(b'{"jsonrpc":"2.0","id":3,')
         server.crash()
         s.write(b'"method":"ping"}\n')
-        found = [s.next(), s.next()]
-        same(sorted(m["id"] for m in found), [2, 3])
-        same(text_of([m for m in found if m["id"] == 2][0]), "0: after\n1: after\n[done, again]")
+        found = [s.next()]
+        while found[-1].get("id") != 2:
+            found.append(s.next())
+        same(sorted(m["id"] for m in found if "id" in m), [2, 3])
+        # What was asked for with the call is known: its limits, its shape, its progress.
+        answer = found[-1]
+        has(text_of(answer), "0: after\n1: after\n(unknown is not an argument of act",
+            ")\n[done, again, wait 9 bytes 3000]")
+        same(answer["result"]["structuredContent"]["steps"], 2)
+        told = [m["params"] for m in found if m.get("method") == "notifications/progress"]
+        holds(told and all(p["progressToken"] == "token" for p in told), told)
         same(s.end(), (b"", 0, b""))
     with open(server.work + "/count", encoding="ascii") as file:
         same(file.read(), "x\nx\n")

@@ -138,7 +138,7 @@ struct tm_window {
     int last_layout;           /* the preset that was used last; -1: none */
     int cols, rows;
     bool naming;
-    int64_t made, active_us;
+    int64_t active_us;
     struct tmux_options opts;
     bool ended;
 };

@@ -159,7 +159,6 @@ static const struct state_field kept_window[] = {
     STATE_ROW(struct tm_window, name),
     STATE_ROW(struct tm_window, cols),
     STATE_ROW(struct tm_window, rows),
-    STATE_ROW(struct tm_window, made),
     STATE_ROW_AS("active", struct tm_window, active_us),
     STATE_ROW_AS("preset", struct tm_window, last_layout),
     STATE_ROW_AS("old", struct tm_window, old_layout),

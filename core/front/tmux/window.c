@@ -27,7 +27,6 @@ struct tm_window *window_new(struct tmux *t, int cols, int rows)
     w->cols = cols;
     w->rows = rows;
     w->last_layout = -1;
-    w->made = clock_wall_ms() / 1000;
     w->active_us = clock_wall_ms() * 1000;
     list_init(&w->panes);
     list_init(&w->stack);
