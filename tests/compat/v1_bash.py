@@ -586,14 +586,16 @@ def _(s):
 def _(s):
     mark = os.path.join(s.root, "go")
     command = s.start_command(
-        f"seq 1 300000; while [ ! -e {mark} ]; do sleep 0.05; done; seq 300001 600000")
-    wait_for(lambda: s.outputs(command), "there is a chunk")
+        f"seq 300000; seq 300000 >&2; while [ ! -e {mark} ]; do sleep 0.05; done; "
+        "seq 300001 600000; seq 300001 600000 >&2")
+    wait_for(lambda: any(each["stderr"] for each in s.outputs(command)), "there is a chunk")
     s.kill_worker()
     open(mark, "w").close()
     outputs = s.ended(command)
     same([each["order"] for each in outputs], list(range(len(outputs))))
-    text = "".join(each["stdout"] or "" for each in outputs)
-    holds(text == "".join(f"{i}\n" for i in range(1, 600001)), len(text))
+    for stream in ("stdout", "stderr"):
+        text = "".join(each[stream] or "" for each in outputs)
+        holds(text == "".join(f"{i}\n" for i in range(1, 600001)), (stream, len(text)))
 
 
 @row("a killed worker: the end while there is none is not lost", slow=True)
