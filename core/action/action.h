@@ -316,6 +316,8 @@ int action_note(struct action *a);
 void action_call(const struct action *a, char id[LIMIT_ID + 1]);
 /* Returns whether this or an earlier worker typed the input of this action. */
 bool action_typed(const struct action *a);
+/* The .again of kinds that may have done it, or not, when the worker crashed. */
+enum action_again action_again_unknown(const struct action *a);
 
 struct kernel;
 /*

@@ -447,6 +447,12 @@ bool action_typed(const struct action *a)
     return s && session_input_call(s, str_of(prefix));
 }
 
+enum action_again action_again_unknown(const struct action *a)
+{
+    (void)a;
+    return ACTION_UNKNOWN;
+}
+
 void action_resume(struct action *a)
 {
     struct err e = {.code = ERR_GONE};

@@ -93,12 +93,6 @@ static int input_process(const struct action *a, struct str bytes, bool eof,
     return p ? process_input(p, id, bytes, eof, e) : -1;
 }
 
-static enum action_again again_unknown(const struct action *a)
-{
-    (void)a;
-    return ACTION_UNKNOWN;
-}
-
 /* ---- input ---- */
 
 static const struct param_list takes_input = {
@@ -296,7 +290,7 @@ const struct action_kind action_signal = {.name = "signal",
                                           .takes = &takes_signal,
                                           .check = check_signal,
                                           .start = start_signal,
-                                          .again = again_unknown};
+                                          .again = action_again_unknown};
 
 /* ---- resize ---- */
 
@@ -374,4 +368,4 @@ const struct action_kind action_cancel = {.name = "cancel",
                                           .at_once = true,
                                           .takes = &takes_cancel,
                                           .start = start_cancel,
-                                          .again = again_unknown};
+                                          .again = action_again_unknown};

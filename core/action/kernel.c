@@ -505,19 +505,13 @@ static void with_kernel(struct action *a, void (*fn)(struct kernel *))
     action_end(a, STR(""), NULL);
 }
 
-static enum action_again again_unknown(const struct action *a)
-{
-    (void)a;
-    return ACTION_UNKNOWN;
-}
-
 static void start_interrupt(struct action *a) { with_kernel(a, kernel_interrupt); }
 
 const struct action_kind action_interrupt_kernel = {.name = "interrupt_kernel",
                                                     .at_once = true,
                                                     .takes = &takes_interrupt,
                                                     .start = start_interrupt,
-                                                    .again = again_unknown};
+                                                    .again = action_again_unknown};
 
 static void start_restart(struct action *a) { with_kernel(a, kernel_restart); }
 
@@ -525,7 +519,7 @@ const struct action_kind action_restart_kernel = {.name = "restart_kernel",
                                                   .at_once = true,
                                                   .takes = &takes_restart,
                                                   .start = start_restart,
-                                                  .again = again_unknown};
+                                                  .again = action_again_unknown};
 
 static void start_close(struct action *a) { with_kernel(a, kernel_close); }
 
@@ -533,7 +527,7 @@ const struct action_kind action_close_kernel = {.name = "close_kernel",
                                                 .at_once = true,
                                                 .takes = &takes_close,
                                                 .start = start_close,
-                                                .again = again_unknown};
+                                                .again = action_again_unknown};
 
 static void start_kernels(struct action *a)
 {
