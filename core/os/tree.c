@@ -22,6 +22,7 @@
  */
 #include "os/tree.h"
 
+#include "base/clock.h"
 #include "base/xalloc.h"
 #include "os/procfs.h"
 
@@ -33,9 +34,8 @@
 #include <unistd.h>
 
 #define ROUNDS_MAX    16
-#define STOPS_MAX     200 /* each as quick as a few files can be read */
+#define STAND_MS      100 /* for the root, and for all, to stand still */
 #define TRIES_MAX     4
-#define STANDS_MAX    2000  /* looks at a root that is to stand still; each yields */
 #define PROCS_MAX     65536 /* of the whole machine; about 5 MB for a moment */
 #define ANCESTORS_MAX 64
 #define PID_LIMIT     (1 << 22) /* the kernel's own, 64 bits */
@@ -239,8 +239,8 @@ static bool stop_listed(struct process_tree *t)
 
 /*
  * Stops the root before its descendants: a shell in wait() would be notified
- * of stopped children and treat that as their end. A root that cannot stop now
- * delays us for STANDS_MAX looks at most.
+ * of stopped children and treat that as their end. A root that cannot stop now, or a
+ * tracer's that does not let it (PRoot), delays us for STAND_MS at most.
  */
 static void stop_root(pid_t root)
 {
@@ -248,7 +248,7 @@ static void stop_root(pid_t root)
     if (root <= 1 || root == getpid() || procfs_stat(root, &p) < 0 ||
         kill(root, SIGSTOP) < 0)
         return;
-    for (int i = 0; i < STANDS_MAX; i++) {
+    for (int64_t end = clock_ms() + STAND_MS; clock_ms() < end;) {
         if (procfs_stat(root, &p) < 0 || procfs_dead(&p) || p.state == 'T' ||
             p.state == 't')
             return;
@@ -259,12 +259,14 @@ static void stop_root(pid_t root)
 /*
  * Stops all of them. Two rounds without news are needed, because a process may
  * end between the reading of its new parent's children and of its own. One
- * that cannot stop now (in the kernel) delays us for STOPS_MAX rounds at most.
+ * that cannot stop now (in the kernel) delays us for STAND_MS at most, or ROUNDS_MAX
+ * rounds where those take longer.
  */
 static int stop_all(struct process_tree *t)
 {
     int quiet = 0;
-    for (int round = 0; round < STOPS_MAX && quiet < 2; round++) {
+    int64_t end = clock_ms() + STAND_MS;
+    for (int round = 0; quiet < 2 && (round <= ROUNDS_MAX || clock_ms() < end); round++) {
         if (tree_list_below(t) < 0)
             return -1;
         quiet = stop_listed(t) ? quiet + 1 : 0;
