@@ -71,8 +71,9 @@ bool procfs_parse_stat(struct str text, struct procfs_stat *out)
     if (open < 2 || close < open || text.n < (size_t)close + 4)
         return false;
     memset(out, 0, sizeof(*out));
+    /* gVisor shows 0 for a process that was reaped after its file was opened. */
     int64_t pid;
-    if (str_to_i64(str_trim(str_sub(text, 0, (size_t)open)), &pid) < 0)
+    if (str_to_i64(str_trim(str_sub(text, 0, (size_t)open)), &pid) < 0 || pid < 1)
         return false;
     out->pid = (pid_t)pid;
     struct str name = str_sub(text, (size_t)open + 1, (size_t)(close - open - 1));

@@ -32,6 +32,7 @@ static inline bool procfs_dead(const struct procfs_stat *p)
 {
     return (p->state == 'Z' || p->state == 'X') && p->threads <= 1;
 }
+/* Returns false for text that is not of a process that exists. */
 bool procfs_parse_stat(struct str text, struct procfs_stat *out);
 /* Returns 0, or -1 with errno. */
 int procfs_stat(pid_t pid, struct procfs_stat *out);

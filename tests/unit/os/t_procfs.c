@@ -87,6 +87,14 @@ TEST(stat_cut_anywhere_is_refused_or_whole)
     CHECK(!procfs_parse_stat(STR("x (bash)" STAT_REST), &s));
 }
 
+TEST(stat_without_a_number)
+{
+    /* All processes without a parent would be below it. */
+    struct procfs_stat s;
+    CHECK(!procfs_parse_stat(STR("0 (sleep)" STAT_REST), &s));
+    CHECK(!procfs_parse_stat(STR("-1 (sleep)" STAT_REST), &s));
+}
+
 TEST(call_texts)
 {
     struct procfs_call c;
