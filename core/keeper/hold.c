@@ -25,6 +25,7 @@ struct hold_question {
     uint64_t token;
     hold_answer_fn *fn;
     hold_upgrade_fn *upgraded; /* instead of fn, for an upgrade */
+    uint64_t minder;           /* that was asked: uid | gid << 32 */
     void *arg;
 };
 
@@ -111,25 +112,38 @@ static void on_proc(struct hold *h, struct keep_msg *m)
     }
 }
 
+/*
+ * Returns whether m answers q. If q's minder is gone, m answers all that was asked before
+ * the token upto.
+ */
+static bool answers(const struct keep_msg *m, const struct hold_question *q,
+                    uint64_t upto)
+{
+    bool before = (int64_t)(q->token - upto) < 0;
+    return !q->upgraded &&
+           (m->h.id ? q->token == m->h.id : q->minder == m->h.b && before);
+}
+
 static void on_answer(struct hold *h, struct keep_msg *m)
 {
-    struct list *it, *tmp;
-    list_each(it, tmp, &h->asks)
-    {
+    struct minder_answer ans = {0};
+    int errnum = (int)m->h.a;
+    uint64_t upto = h->next_token;
+    if (m->body.n == sizeof(ans))
+        memcpy(&ans, m->body.p, sizeof(ans));
+    else if (errnum == 0)
+        errnum = EPROTO;
+    /* From the beginning after each: fn may ask, and cancel other questions. */
+    for (struct list *it = h->asks.next; it != &h->asks;) {
         struct hold_question *a = list_entry(it, struct hold_question, node);
-        if (a->upgraded || a->token != m->h.id)
+        it = it->next;
+        if (!answers(m, a, upto))
             continue;
-        struct minder_answer ans = {0};
-        int errnum = (int)m->h.a;
-        if (m->body.n == sizeof(ans))
-            memcpy(&ans, m->body.p, sizeof(ans));
-        else if (errnum == 0)
-            errnum = EPROTO;
         list_del(&a->node);
         if (a->fn)
             a->fn(a->arg, &ans, errnum);
         free(a);
-        return;
+        it = h->asks.next;
     }
 }
 
@@ -467,11 +481,10 @@ void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request 
     struct hold_question *a = xnew(struct hold_question);
     a->token = h->next_token++;
     a->fn = fn;
+    a->minder = (uint64_t)uid | (uint64_t)gid << 32;
     a->arg = arg;
     list_add_tail(&h->asks, &a->node);
-    struct keep_msg m = {.h = {.type = KEEP_MIND,
-                               .id = a->token,
-                               .a = (uint64_t)uid | (uint64_t)gid << 32},
+    struct keep_msg m = {.h = {.type = KEEP_MIND, .id = a->token, .a = a->minder},
                          .body = str_n(q, sizeof(*q))};
     send_to(h, &m);
 }

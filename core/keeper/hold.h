@@ -117,7 +117,10 @@ void hold_put(struct hold *h, struct str key, struct str value);
 void hold_rules(struct hold *h, struct str rules);
 /* Gives the keeper a copy of fd, a socket or memory, for all later workers. */
 void hold_keep(struct hold *h, struct str name, int fd);
-/* Asks the minder of uid; fn (may be NULL) is called once, when the answer comes. */
+/*
+ * Asks the minder of uid; fn (may be NULL) is called once, when the answer comes, or with
+ * an errno if none comes: ESRCH when the minder is gone.
+ */
 void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request *q,
               hold_answer_fn *fn, void *arg);
 /* why: what kept the new file from serving, "" when it serves. */

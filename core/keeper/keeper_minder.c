@@ -109,6 +109,7 @@ static void minder_lost(struct keeper *k, struct minder *mi)
     }
     if (k->command_by == mi)
         command_spawned(k, 0, SPAWN_FORK, ESRCH);
+    worker_unanswered(k, mi->uid, mi->gid);
     list_del(&mi->node);
     watch_close(k, &mi->w);
     free(mi);

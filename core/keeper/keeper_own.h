@@ -195,6 +195,8 @@ void worker_pump(struct keeper *k);
 /* Handles one message of the worker; false: there is none, or the worker is gone. */
 bool worker_message(struct keeper *k);
 void worker_answer(struct keeper *k, uint64_t token, struct str body, int errnum);
+/* The minder of uid is gone: what it was asked has no answer. */
+void worker_unanswered(struct keeper *k, uid_t uid, gid_t gid);
 /* A KEEP_M_REFUSED. */
 void worker_refused(struct keeper *k, struct str what);
 /* An empty value deletes. */

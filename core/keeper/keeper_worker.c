@@ -142,13 +142,26 @@ void worker_pump(struct keeper *k)
     watch_set(k, &k->worker, room ? EPOLLIN : EPOLLIN | EPOLLOUT);
 }
 
-/* Passes an answer on. The worker asks again when it does not come. */
+/* It has room, as the worker has few questions at a time and a next worker has none. */
+static void send_answer(struct keeper *k, const struct keep_msg *m)
+{
+    if (k->worker.fd >= 0 && k->ready_sent)
+        keep_send(k->worker.fd, m);
+}
+
 void worker_answer(struct keeper *k, uint64_t token, struct str body, int errnum)
 {
     struct keep_msg m = {.h = {.type = KEEP_ANSWER, .id = token, .a = (uint64_t)errnum},
                          .body = body};
-    if (k->worker.fd >= 0 && k->ready_sent)
-        keep_send(k->worker.fd, &m);
+    send_answer(k, &m);
+}
+
+void worker_unanswered(struct keeper *k, uid_t uid, gid_t gid)
+{
+    struct keep_msg m = {.h = {.type = KEEP_ANSWER,
+                               .a = ESRCH,
+                               .b = (uint64_t)uid | (uint64_t)gid << 32}};
+    send_answer(k, &m);
 }
 
 void worker_refused(struct keeper *k, struct str what)

@@ -46,7 +46,8 @@ enum keep_type {
     KEEP_STATE,  /* key and value as stored */
     KEEP_PROC,   /* body: struct keep_proc; with flags KEEP_ALL: fds as kept */
     KEEP_READY,  /* the handover is complete */
-    KEEP_ANSWER, /* id: token; body: the minder's answer; a: errno when none */
+    KEEP_ANSWER, /* id: token; body: the minder's answer; a: errno when none; id 0: that
+                    for all tokens of the minder of b: uid | gid << 32, which is gone */
     KEEP_SIGNAL, /* a: a signal that the keeper got and passes on; SIGHUP: exit at
                     once, another worker follows */
     /* Keeper to minder and back (see minder.h) */
