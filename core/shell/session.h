@@ -90,25 +90,35 @@ void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eo
 int session_resize(struct session *s, int rows, int cols, struct err *e);
 /*
  * Signals the foreground job, if command seq runs (0: any command). ERR_NOTFOUND: it does
- * not run. ERR_BUSY: the shell itself is in the foreground, in a builtin or about to
- * start a program, and ignores the signal, as interactive shells do TERM and QUIT.
+ * not run. Before a command has begun INT waits for it, and other signals are ERR_BUSY.
+ * ERR_BUSY also: the shell itself is in the foreground, in a builtin or about to start a
+ * program, and ignores the signal, as interactive shells do TERM and QUIT.
  */
 int session_signal(struct session *s, int sig, uint64_t seq, struct err *e);
 
 /*
- * Signals all processes of the running command, once, in whatever group they are. A shell
- * that is itself in a loop or a list gets INT. Jobs of earlier commands get no signal.
+ * Signals all processes of the running command, once, in whatever group they are. The
+ * errors are the same. An INT that comes before the command has begun goes to its
+ * foreground job. A shell that is itself in a loop or a list gets INT. Jobs of earlier
+ * commands get no signal.
  */
 int session_signal_tree(struct session *s, int sig, struct err *e);
 
-typedef void session_killed_fn(void *arg, int found, bool no_proc, bool ended);
+struct session_killed {
+    int found;    /* processes that were signalled at first */
+    bool no_proc; /* there is no /proc: only the session and its groups were signalled */
+    bool late;    /* the minder did not answer in time: it may signal them still */
+    bool ended;   /* no shell is there now */
+};
+typedef void session_killed_fn(void *arg, const struct session_killed *r);
 /*
  * Ends the running command: sig to its whole process tree, KILL after grace_ms to what is
  * left of it. Then the rest of the shell's loop or list is interrupted. Jobs of earlier
  * commands live on; if no command runs, these jobs are ended. The shell itself is ended
  * if it still does not come back to its prompt, or if `end` is set; then all that it
- * started is ended, too, and with `end` the session is forgotten. fn (or NULL) is called
- * once, at the latest after the last round, even if some process has not ended.
+ * started is ended, too, and with `end` the session is forgotten. A command that has not
+ * begun ends without having run. fn (or NULL) is called once, at the latest after the
+ * last round, even if some process has not ended. Each round waits for the minder.
  */
 void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
                   session_killed_fn *fn, void *arg);

@@ -143,7 +143,7 @@ void session_end_command(struct session *s, uint64_t to, int status)
     session_repaired(s);
     s->end.proof = PROOF_NOTHING;
     session_add_bare(s, c->from, c->to);
-    session_forget_feed(s);
+    session_input_ends(s);
     session_ask_ends(s);
     if (s->report.end_seq != c->seq)
         session_read_records(s);

@@ -81,6 +81,15 @@ bool session_run_again(struct session *s)
     return true;
 }
 
+void session_no_rerun(struct session *s)
+{
+    if (!s->gone.rerun)
+        return;
+    s->gone.rerun = false;
+    session_end_command(s, s->scan.at, s->gone.status);
+    session_tell_over(s, true);
+}
+
 /* Handles a shell that never reached its prompt: starts one without rc files, once. */
 static void not_started(struct session *s, int code, const struct err *failed)
 {
@@ -121,7 +130,7 @@ static void not_started(struct session *s, int code, const struct err *failed)
  */
 static void end_or_rerun(struct session *s, int code)
 {
-    s->gone.rerun = !s->cmd.started && s->run.text.n > 0;
+    s->gone.rerun = !s->cmd.started && s->run.text.n > 0 && !session_kill_ends(s);
     bool hopeless = s->gone.rerun && s->start.tries >= STARTS_MAX;
     if (s->gone.rerun && s->start.tries + 1 == STARTS_MAX)
         session_leave_rc(s);

@@ -138,8 +138,16 @@ int session_input(struct session *s, struct str bytes, struct err *e)
 void session_input_begins(struct session *s)
 {
     s->input.partial = 0;
-    s->input.interrupt = false;
+    if (!session_sets_up(s) && strcmp(s->input.early_for, s->cmd.id) != 0)
+        s->input.interrupt = false;
     timer_stop(&s->input.interrupts);
+}
+
+void session_input_ends(struct session *s)
+{
+    if (!session_sets_up(s))
+        s->input.interrupt = false;
+    session_forget_feed(s);
 }
 
 void session_feed_early(struct session *s)
@@ -430,8 +438,29 @@ static void on_interrupt(struct timer *t)
 /* Right after its start mark a shell starts a program: see above. */
 void session_interrupt_early(struct session *s)
 {
-    if (s->input.interrupt)
+    bool there = (s->proc.r.flags & KEEP_P_STARTED) != 0; /* else its pid is not known */
+    if (s->input.interrupt && there && s->state == SESSION_RUNNING &&
+        !session_sets_up(s) && !timer_active(&s->input.interrupts))
         timer_begin(s->en->loop, &s->input.interrupts, INTERRUPT_MS, on_interrupt);
+}
+
+int session_signal_waits(struct session *s, int sig, struct err *e)
+{
+    const struct op *next = session_comes_next(s);
+    bool early = next || s->gone.rerun || s->state == SESSION_TYPED;
+    if (!session_busy(s) && !early)
+        return err_set(e, ERR_NOTFOUND, "nothing runs in session %s", s->name);
+    engine_touch(s->en);
+    if (!early && s->proc.r.flags & KEEP_P_STARTED)
+        return 0;
+    if (sig != SIGINT)
+        return err_set(e, ERR_BUSY,
+                       "signal %d (%s): the command has not begun, as the shell of session "
+                       "%s is starting or has other work; try again, or send INT, which "
+                       "waits for the command",
+                       sig, strsignal(sig), s->name);
+    s->input.interrupt = true;
+    return keep_early(s, next ? next->id : s->cmd.id, STR(""), e) < 0 ? -1 : 1;
 }
 
 int session_signal(struct session *s, int sig, uint64_t seq, struct err *e)
@@ -439,14 +468,9 @@ int session_signal(struct session *s, int sig, uint64_t seq, struct err *e)
     if (seq && (seq != s->cmd.seq || s->cmd.ended))
         return err_set(e, ERR_NOTFOUND, "command %llu of session %s has ended",
                        (unsigned long long)seq, s->name);
-    if (!session_busy(s) || !(s->proc.r.flags & KEEP_P_STARTED))
-        return err_set(e, ERR_NOTFOUND, "nothing runs in session %s", s->name);
-    engine_touch(s->en);
-    if (sig == SIGINT && s->state == SESSION_TYPED) { /* something else is in front */
-        s->input.interrupt = true;
-        session_save(s);
-        return 0;
-    }
+    int waits = session_signal_waits(s, sig, e);
+    if (waits)
+        return waits < 0 ? -1 : 0;
     pid_t group = session_in_front(s);
     if (group == s->proc.r.pid && procfs_ignores(group, sig) > 0)
         return err_set(e, ERR_BUSY,

@@ -14,7 +14,13 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { RECHECK_MS = 20, ROUNDS_MAX = 5, AFTER_KILL_MS = 500 };
+enum {
+    RECHECK_MS = 20,
+    ROUNDS_MAX = 5,
+    AFTER_KILL_MS = 500,
+    BEGIN_MS = 2000, /* for the shell to begin the command that was typed */
+    ANSWER_MS = 30000 /* for the minder: each file of /proc may take a while */
+};
 
 struct killing {
     struct list node;
@@ -90,6 +96,7 @@ static void kill_ask(struct killing *k, enum minder_verb verb, int sig, bool roo
     memcpy(q.tag, k->tag, sizeof(k->tag));
     k->asked = true;
     k->signals = verb == MINDER_SIGNAL_TREE;
+    timer_begin(s->en->loop, &k->timer, ANSWER_MS, on_kill_timer);
     hold_ask(s->en->hold, s->uid, s->gid, &q, fn, k);
 }
 
@@ -107,17 +114,32 @@ bool session_kill_signals(const struct session *s)
     return false;
 }
 
+bool session_kill_ends(const struct session *s)
+{
+    const struct list *it;
+    for (it = s->kill.list.next; it != &s->kill.list; it = it->next) {
+        const struct killing *k = list_entry(it, struct killing, node);
+        if (k->ran && k->seq == s->cmd.seq)
+            return true;
+    }
+    return false;
+}
+
 static void kill_finish(struct killing *k)
 {
     struct session *s = k->s;
     bool held = k->signals;
+    const struct session_killed r = {.found = k->found,
+                                     .no_proc = k->no_proc,
+                                     .late = k->asked,
+                                     .ended = s->state == SESSION_NONE};
     timer_stop(&k->timer);
     hold_ask_cancel(s->en->hold, k);
     list_del(&k->node);
     if (k->ran && kill_over(k))
         s->kill.told_seq = k->seq;
     if (k->fn)
-        k->fn(k->arg, k->found, k->no_proc, s->state == SESSION_NONE);
+        k->fn(k->arg, &r);
     bool forget = k->end && list_empty(&s->kill.list);
     free(k);
     if (forget)
@@ -132,6 +154,14 @@ static bool kill_too_early(const struct killing *k)
     return k->rounds == 1 && k->found == 0 && !k->no_proc;
 }
 
+static void kill_again_later(struct killing *k)
+{
+    int64_t left = k->next_at - clock_ms();
+    k->wait_ms = k->wait_ms ? k->wait_ms * 2 : RECHECK_MS;
+    timer_begin(k->s->en->loop, &k->timer, left < k->wait_ms ? left : k->wait_ms,
+                on_kill_timer);
+}
+
 /* The minder counted what is left; none means that the kill is done. */
 static void on_count(void *arg, const struct minder_answer *a, int errnum)
 {
@@ -139,6 +169,8 @@ static void on_count(void *arg, const struct minder_answer *a, int errnum)
     k->asked = false;
     if ((errnum || a->tree.found <= 0) && kill_over(k))
         kill_finish(k);
+    else
+        kill_again_later(k);
 }
 
 static void on_tree(void *arg, const struct minder_answer *a, int errnum)
@@ -149,8 +181,12 @@ static void on_tree(void *arg, const struct minder_answer *a, int errnum)
     if (!errnum && k->rounds == 1)
         k->found = a->tree.found;
     k->no_proc = k->no_proc || a->tree.no_proc;
+    if (k->wait_ms == 0) /* the round's first: what it reached has its time from now on */
+        k->next_at = clock_ms() + (k->rounds == 1 ? k->grace_ms : AFTER_KILL_MS);
     if (kill_over(k))
         kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
+    else
+        kill_again_later(k);
     session_next(s);
 }
 
@@ -171,20 +207,10 @@ static void interrupt_next(struct killing *k)
         interrupt_group(k, group);
 }
 
-static void kill_again_later(struct killing *k)
-{
-    int64_t left = k->next_at - clock_ms();
-    k->wait_ms = k->wait_ms ? k->wait_ms * 2 : RECHECK_MS;
-    timer_begin(k->s->en->loop, &k->timer, left < k->wait_ms ? left : k->wait_ms,
-                on_kill_timer);
-}
-
 static void kill_round(struct killing *k, int sig, bool root)
 {
     k->rounds++;
     k->wait_ms = 0;
-    k->next_at = clock_ms() + (k->rounds == 1 ? k->grace_ms : AFTER_KILL_MS);
-    kill_again_later(k);
     k->group = foreground(k);
     /*
      * The shell first: it then ends the loop or the list of the dying child, or a loop
@@ -208,27 +234,32 @@ void session_kill_step(struct session *s)
 
 static void kill_recheck(struct killing *k)
 {
-    kill_again_later(k);
-    if (k->asked)
-        return;
-    if (kill_over(k))
+    if (kill_over(k)) {
         kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
-    else if (kill_too_early(k))
+    } else if (kill_too_early(k)) {
         kill_ask(k, MINDER_SIGNAL_TREE, k->sig, k->end, on_tree);
-    else if (!k->end)
-        interrupt_next(k);
+    } else {
+        if (!k->end)
+            interrupt_next(k);
+        kill_again_later(k);
+    }
 }
 
-/* A recheck, or the next round: KILL to the tree, then to the shell too. */
+/*
+ * A recheck, or the next round: KILL to the tree, then to the shell too. While the minder
+ * has not answered, nothing more is asked of it: it would be done after the answer to our
+ * caller, perhaps to a shell that is idle then.
+ */
 static void on_kill_timer(struct timer *t)
 {
     struct killing *k = container_of(t, struct killing, timer);
-    if (clock_ms() < k->next_at) {
+    if (k->asked) {
+        kill_finish(k);
+    } else if (clock_ms() < k->next_at) {
         kill_recheck(k);
     } else if (k->rounds == ROUNDS_MAX) {
         kill_finish(k);
     } else {
-        hold_ask_cancel(k->s->en->hold, k);
         kill_round(k, SIGKILL,
                    kill_root(k) && !kill_over(k) && (k->rounds >= 2 || k->end));
     }
@@ -236,8 +267,9 @@ static void on_kill_timer(struct timer *t)
 
 int session_signal_tree(struct session *s, int sig, struct err *e)
 {
-    if (!session_busy(s) || !(s->proc.r.flags & KEEP_P_STARTED))
-        return err_set(e, ERR_NOTFOUND, "nothing runs in session %s", s->name);
+    int waits = session_signal_waits(s, sig, e);
+    if (waits)
+        return waits < 0 ? -1 : 0;
     pid_t group = session_in_front(s);
     struct minder_request q = {.verb = MINDER_SIGNAL_TREE,
                                .pid = s->proc.r.pid,
@@ -250,7 +282,6 @@ int session_signal_tree(struct session *s, int sig, struct err *e)
         session_interrupts(s, q.group ? q.group : s->proc.r.pid);
     session_signal_group(s, s->proc.r.pid, SIGINT);
     hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
-    engine_touch(s->en);
     return 0;
 }
 
@@ -272,6 +303,16 @@ static void on_kill_begin(struct timer *t)
         kill_begin(k);
 }
 
+/*
+ * How long it waits for the command to begin; 0: no longer. A shell that is interrupted
+ * while it reads the typed line may drop that, and some do not tell.
+ */
+static int64_t kill_waits_ms(const struct killing *k)
+{
+    int64_t left = k->next_at - clock_ms();
+    return k->s->state == SESSION_TYPED && !k->end && left > 0 ? left : 0;
+}
+
 void session_kill_started(struct session *s)
 {
     struct list *it, *tmp;
@@ -280,19 +321,21 @@ void session_kill_started(struct session *s)
     list_each (it, tmp, &s->kill.list) {
         struct killing *k = list_entry(it, struct killing, node);
         if (k->rounds == 0)
-            timer_begin(s->en->loop, &k->timer, 0, on_kill_begin);
+            timer_begin(s->en->loop, &k->timer, kill_waits_ms(k), on_kill_begin);
     }
 }
 
 void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
                   session_killed_fn *fn, void *arg)
 {
+    session_no_rerun(s);
     struct killing *k = xnew(struct killing);
     *k = (struct killing){.sig = sig,
                           .grace_ms = grace_ms > 0 ? grace_ms : 1,
                           .seq = s->cmd.seq,
                           .since_ms = s->cmd.since_ms,
                           .ran = session_busy(s),
+                          .next_at = clock_ms() + BEGIN_MS,
                           .end = end,
                           .fn = fn,
                           .arg = arg,
@@ -309,6 +352,10 @@ void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
     else
         k->to = procfs_ticks(0) + 1;
     /* The minder's answer, which has the pid, may come after output of the command. */
-    if (s->proc.r.flags & KEEP_P_STARTED)
+    if (!(s->proc.r.flags & KEEP_P_STARTED))
+        return;
+    if (kill_waits_ms(k))
+        session_kill_started(s);
+    else
         kill_begin(k);
 }

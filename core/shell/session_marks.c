@@ -325,6 +325,7 @@ void session_changed(struct proc *p)
         TRACE(TRACE_SESSION, "session %s: shell exited under a kill", s->name);
     times_output(&s->times, p->r.out[0].offset, spool_start(&p->r.out[0]));
     scan(s);
+    session_interrupt_early(s);
     session_kill_started(s);
     struct list *it, *tmp;
     list_each (it, tmp, &s->tty.viewers)

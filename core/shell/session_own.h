@@ -470,6 +470,13 @@ int session_open_feed(struct session *s, struct err *e);
 void session_resume_feed(struct session *s, uint64_t id, bool eof);
 void session_forget_feed(struct session *s);
 void session_input_begins(struct session *s); /* for the command that is typed now */
+void session_input_ends(struct session *s);   /* with the command */
+/*
+ * Keeps INT until the command has begun and the shell's pid is known. Returns 1 if it is
+ * kept, and 0 if the signal can be sent now. Returns -1 and sets *e: NOTFOUND if no
+ * command runs or comes next, BUSY for another signal that comes that early.
+ */
+int session_signal_waits(struct session *s, int sig, struct err *e);
 /* The command began: types the input that came for it before. */
 void session_feed_early(struct session *s);
 /* The group, that of the program in front or the shell, gets SIGINT now: looks soon
@@ -508,10 +515,13 @@ bool session_ask_typed(const struct session *s, struct str unread);
 
 /* session_kill.c */
 void session_kill_step(struct session *s);
-/* Begins the kills that came before it was known that the shell has started. */
+/* Begins the kills that came before the command began, or before it was known that the
+ * shell has started. */
 void session_kill_started(struct session *s);
 /* Is the minder signalling a command's processes? The next command waits until not. */
 bool session_kill_signals(const struct session *s);
+/* Is the newest command being ended? Then no other shell runs it. */
+bool session_kill_ends(const struct session *s);
 
 /* session.c */
 void session_to(struct session *s, enum session_state to);
@@ -622,6 +632,8 @@ void session_gone_because(struct session *s, const char *why);
  * Returns false if there is none.
  */
 bool session_run_again(struct session *s);
+/* Ends the command that the shell which is being started would run again, if any. */
+void session_no_rerun(struct session *s);
 /* The shell exited and its output is drained, or a grace time has passed. */
 void session_shell_exit(struct session *s);
 /* The previous worker forgot the shell and died before it started the next one. */

@@ -805,24 +805,31 @@ struct kill_ask {
     char act[ACTION_KEY + 1];
 };
 
-static void on_killed(void *arg, int found, bool no_proc, bool ended)
+static void on_killed(void *arg, const struct session_killed *r)
 {
     struct kill_ask *k = arg;
-    struct err none = ERR_INIT;
+    struct err e = ERR_INIT;
     struct json *j = json_object();
-    json_put_int(j, "processes", found);
-    json_put_bool(j, "ended", ended);
-    if (no_proc)
+    if (r->late)
+        err_set(&e, ERR_TIMEOUT,
+                "cannot end what runs there: od-minder, which signals its processes, has "
+                "not answered in time, as where /proc hangs; try again");
+    json_put_int(j, "processes", r->found);
+    json_put_bool(j, "ended", r->ended);
+    if (r->no_proc)
         json_put_z(j, "text",
                    "there is no /proc: only the session and its groups were "
                    "signalled");
     struct action *a = k->c ? NULL : outside_find(k->en->actions, k->act);
     if (k->c) {
         k->c->killing = NULL;
-        local_done(k->c, 0, j, &none);
-    } else if (a) {
+        if (local_done(k->c, e.code ? -1 : 0, j, &e) < 0)
+            local_send_error(k->c, &e);
+    } else if (a && !e.code) {
         outside_end(a, STR(""), j);
     } else {
+        if (a)
+            outside_fail(a, &e);
         json_free(j);
     }
     free(k);
