@@ -207,7 +207,7 @@ static void do_request(struct keep_msg *m)
                              .group = q.group};
         a.verb = q.verb;
         if (q.verb == MINDER_LOOK)
-            look_at(q.pid, q.from, &a.look);
+            look_at(q.pid, q.from, q.root != 0, &a.look);
         else if (q.verb == MINDER_SIGNAL_TREE)
             tree_signal(&of, q.sig, q.root != 0, &a.tree);
         else if (q.verb == MINDER_COUNT_TREE)

@@ -47,7 +47,7 @@ struct minder_request {
     uint32_t verb;
     int32_t pid;   /* the shell or process; GROUP: a process group */
     int32_t sig;   /* SIGNAL_* */
-    uint32_t root; /* SIGNAL_TREE: signal pid itself too */
+    uint32_t root; /* SIGNAL_TREE: signal pid itself too; LOOK: wide, as in look_at */
     int32_t group; /* *_TREE: group, from, to and tag are those of struct tree_of */
     uint64_t from, to; /* LOOK: from is the feed of look_at */
     char tag[64]; /* OD_SESSION_TAG, or "" */

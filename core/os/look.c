@@ -13,8 +13,9 @@
  *     watch, an armed timer                                     UNKNOWN
  *   the same with a time-out                                    UNKNOWN
  *   any of these while another thread of the process runs       UNKNOWN
- *   any of these by another thread than the first, which waits
- *     for a time, a child; or while one is about the network    UNKNOWN
+ *   any of these by another thread than the main one, which
+ *     waits for a time, a child; or while one is about the
+ *     network                                                   UNKNOWN
  *   a process that also holds the master of another terminal:
  *     what the foreground of that terminal does (sudo, script)
  *   denied: a sure YES on a terminal below it (sudo)            YES
@@ -35,7 +36,7 @@
  *
  * A terminal multiplexer's server is not part of the foreground job or of the
  * session, but it reads the terminal: if the job itself gives no answer, such
- * daemons below the shell are looked at.
+ * daemons below the shell are looked at. A wide look takes every process into account.
  *
  * The non-obvious constraint: a terminal in a set proves nothing unless the set
  * is for reading (tail -f watches its output for errors), and a process runs on
@@ -52,6 +53,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -651,16 +653,31 @@ static bool reads_nothing(const struct procfs_stat *p)
 }
 
 /*
- * Some programs start a thread that waits for commands, and work. Is this thread about
- * something else: the network, or, if it is the first, about anything but other threads?
+ * The thread that runs the program's main function: the first, or the one whose end that
+ * waits for, as Java's launcher does. glibc's pthread_join compares the thread's number.
  */
-static bool thread_works(const struct spot *s)
+static pid_t main_thread(pid_t pid, const pid_t *tids, int n)
+{
+    struct procfs_call c;
+    if (procfs_call(pid, pid, &c) == 0 && c.where == PROCFS_CALL &&
+        c.number == SYS_futex && c.arg[3] == 0)
+        for (int i = 0; i < n; i++)
+            if ((uint64_t)tids[i] == c.arg[2])
+                return tids[i];
+    return pid;
+}
+
+/*
+ * Some programs start a thread that waits for commands, and work. Is this thread about
+ * something else: the network, or, if it is the main one, about anything but other
+ * threads?
+ */
+static bool thread_works(const struct spot *s, bool first)
 {
     struct procfs_call c;
     struct look_waiting w;
     struct holdings h;
     struct procfs_fd f;
-    bool first = s->tid == s->pid;
     if (procfs_call(s->pid, s->tid, &c) < 0 || c.where != PROCFS_CALL)
         return false;
     if (c.number == SYS_futex)
@@ -679,12 +696,12 @@ static bool thread_works(const struct spot *s)
     return works || c.number == SYS_accept4;
 }
 
-static bool others_work(struct spot s, const pid_t *tids, int n)
+static bool others_work(struct spot s, const pid_t *tids, int n, pid_t first)
 {
     bool works = false;
     for (int i = 0; i < n && !works; i++) {
         s.tid = tids[i];
-        works = thread_works(&s);
+        works = thread_works(&s, s.tid == first);
     }
     return works;
 }
@@ -699,8 +716,9 @@ static void look_process(struct look_work *l, struct finding *f,
     if (p->threads > 1)
         n = procfs_threads(p->pid, tids, LOOK_THREADS_MAX);
     struct finding mine = {.state = LOOK_NO};
-    bool runs = false, first = false;
+    bool runs = false, first_reads = false;
     struct spot s = {p->pid, p->pid, tty, p->tty, 0};
+    pid_t first = n > 1 ? main_thread(p->pid, tids, n) : p->pid;
     for (int i = 0; i < n; i++) {
         struct finding g;
         if (l->threads_left-- <= 0) {
@@ -709,12 +727,12 @@ static void look_process(struct look_work *l, struct finding *f,
             break;
         }
         runs |= look_thread(l, &g, p, tids[i], tty, depth);
-        first |= tids[i] == p->pid && g.state == LOOK_YES;
+        first_reads |= tids[i] == first && g.state == LOOK_YES;
         finding_merge(&mine, &g);
     }
     l->runs = l->runs || runs;
     if (mine.state == LOOK_YES && mine.who == p &&
-        (runs || (!first && others_work(s, tids, n)))) {
+        (runs || (!first_reads && others_work(s, tids, n, first)))) {
         size_t used = strlen(mine.how);
         mine.state = LOOK_UNKNOWN;
         struct procfs_call c = {0};
@@ -781,6 +799,43 @@ static void look_daemons(struct look_work *l, struct finding *f, dev_t tty)
     }
 }
 
+/* Is its descriptor this terminal, and not one of that number in another devpts? */
+static bool same_terminal(const struct spot *s, int fd)
+{
+    char theirs[64], ours[64];
+    struct stat a, b;
+    snprintf(theirs, sizeof(theirs), "/proc/%d/fd/%d", (int)s->pid, fd);
+    snprintf(ours, sizeof(ours), "/dev/pts/%u", minor(s->tty));
+    return stat(theirs, &a) == 0 && stat(ours, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/*
+ * Programs that opened the terminal by its path and wait for it: gpg's agent, which an
+ * earlier command started anywhere, has such a one ask for the passphrase.
+ */
+static void look_strangers(struct look_work *l, struct finding *f, dev_t tty)
+{
+    procfs_all(&l->procs, PROCS_MAX);
+    for (size_t i = 0; i < l->procs.n && f->state == LOOK_NO; i++) {
+        const struct procfs_stat *p = &l->procs.v[i];
+        struct spot s = {p->pid, p->pid, tty, p->tty, 0};
+        struct procfs_call c;
+        struct look_waiting w;
+        struct holdings h;
+        struct finding g;
+        if (p->tty == tty || reads_nothing(p) || procfs_call(s.pid, s.tid, &c) < 0 ||
+            c.where != PROCFS_CALL)
+            continue;
+        wait_read(&w, &s, &c);
+        if (w.tty_fd < 0 || !same_terminal(&s, w.tty_fd))
+            continue;
+        holdings_read(&h, &s);
+        judge(l, &g, p, &s, &w, &h);
+        *f = g;
+    }
+}
+
 static bool has_group(const struct procfs_list *procs, pid_t group)
 {
     for (size_t i = 0; i < procs->n; i++)
@@ -790,7 +845,7 @@ static bool has_group(const struct procfs_list *procs, pid_t group)
 }
 
 static void look_terminal(struct look_work *l, struct finding *f,
-                          const struct procfs_stat *shell)
+                          const struct procfs_stat *shell, bool wide)
 {
     pid_t group = shell->tpgid;
     int rc = procfs_below(&l->procs, shell->pid, PROCS_MAX);
@@ -800,6 +855,8 @@ static void look_terminal(struct look_work *l, struct finding *f,
     finding_set(f, LOOK_NO, NULL, "nothing in the foreground reads the terminal", "");
     look_group(l, f, shell->tty, group, 0);
     look_daemons(l, f, shell->tty);
+    if (wide && f->state == LOOK_NO && !l->feeder)
+        look_strangers(l, f, shell->tty);
     if (rc < 0 && f->state != LOOK_YES)
         finding_set(f, LOOK_UNKNOWN, NULL, "too many processes", "");
 }
@@ -844,7 +901,7 @@ static void look_asleep(struct look_work *l, struct finding *f, pid_t shell)
     }
 }
 
-void look_at(pid_t shell, uint64_t feed, struct look *out)
+void look_at(pid_t shell, uint64_t feed, bool wide, struct look *out)
 {
     struct look_work l = {
         .out = out, .shell = shell, .feed = feed, .threads_left = LOOK_THREADS_MAX};
@@ -862,7 +919,7 @@ void look_at(pid_t shell, uint64_t feed, struct look *out)
         finding_set(&f, LOOK_UNKNOWN, NULL, "no terminal", "");
     } else {
         out->shell_foreground = s.pgrp == s.tpgid;
-        look_terminal(&l, &f, &s);
+        look_terminal(&l, &f, &s, wide);
     }
     out->state = f.state;
     if (f.state == LOOK_UNKNOWN && f.hint && !l.runs) {

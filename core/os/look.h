@@ -62,7 +62,11 @@ struct look {
  * "no /proc".
  */
 #define LOOK_THREADS_MAX 256
-/* feed: the inode of a FIFO that the job was given as its input; 0: none. */
-void look_at(pid_t shell, uint64_t feed, struct look *out);
+/*
+ * feed: the inode of a FIFO that the job was given as its input; 0: none. wide: where the
+ * answer would be NO, looks at each process of the machine, of which one elsewhere may
+ * have opened the terminal by its path; costs some 10 µs for each.
+ */
+void look_at(pid_t shell, uint64_t feed, bool wide, struct look *out);
 
 #endif

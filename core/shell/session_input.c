@@ -107,7 +107,7 @@ static int send_input(struct session *s, struct str bytes, struct err *e)
         return keep_early(s, next ? next->id : s->cmd.id, bytes, e);
     session_feed(s, bytes);
     if (session_busy(s))
-        session_quiet_again(s);
+        session_look_fed(s);
     return 0;
 }
 

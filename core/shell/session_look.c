@@ -22,6 +22,12 @@ void session_look_later(struct session *s, int64_t ms)
         timer_begin(s->en->loop, &s->look.timer, ms, on_look_timer);
 }
 
+void session_look_soon(struct session *s)
+{
+    int64_t rest = s->look.asked_ms + LOOK_BUSY_MS - clock_ms();
+    session_look_later(s, rest > LOOK_FIRST_MS ? LOOK_FIRST_MS : rest > 1 ? rest : 1);
+}
+
 bool session_looked(const struct session *s, struct look *out)
 {
     *out = s->look.last;
@@ -111,11 +117,28 @@ static bool hides_cursor(const char *p, size_t n)
     return false;
 }
 
+/* Was something drawn over, by a carriage return or by moving the cursor? */
+static bool redraws(const char *p, size_t n)
+{
+    for (size_t i = 0; i + 2 < n; i++) {
+        if (p[i] == '\b' || (p[i] == '\r' && p[i + 1] != '\n' && p[i + 1] != '\r'))
+            return true;
+        if (p[i] != '\033' || p[i + 1] != '[')
+            continue;
+        for (i += 2; i < n && strchr("0123456789;?", p[i]) && p[i]; i++)
+            ;
+        if (i < n && p[i] && strchr("ABCDEFGHJKdf", p[i]))
+            return true;
+    }
+    return false;
+}
+
 /*
  * Does the end of the output look like a question of a program that listens? One that
  * takes keys may ask by whole lines; a server that takes keys ends its lines, too.
+ * drawn_over: it must have been drawn in the place of something else.
  */
-static bool asks(struct session *s, enum look_hint hint)
+static bool asks(struct session *s, enum look_hint hint, bool drawn_over)
 {
     char bytes[4096];
     struct termios t;
@@ -128,8 +151,39 @@ static bool asks(struct session *s, enum look_hint hint)
     size_t n = spool_read(s->proc.spool[0], session_out(s), &at, bytes,
                           (size_t)(s->scan.at - from));
     bool keys = tcgetattr(s->proc.in, &t) == 0 && !(t.c_lflag & ICANON);
-    return at == from && ((within_line(bytes, n) && (keys || hint != LOOK_HINT_KEYS)) ||
-                          (keys && hint == LOOK_HINT_PERHAPS && hides_cursor(bytes, n)));
+    return at == from && (!drawn_over || redraws(bytes, n)) &&
+           ((within_line(bytes, n) && (keys || hint != LOOK_HINT_KEYS)) ||
+            (keys && hint == LOOK_HINT_PERHAPS && hides_cursor(bytes, n)));
+}
+
+/*
+ * Decides about a program that redraws, as top does or a prompt with a clock: it is not
+ * quiet for long. Looks must have seen it listen for PROBABLY_MS. One look may see it
+ * draw; two in a row mean that it works. Returns whether it probably waits.
+ */
+static bool judge_redraw(struct session *s, const struct look *l)
+{
+    struct look_redraw *r = &s->look.redraw;
+    int64_t now = clock_ms();
+    bool listens = l->hint == LOOK_HINT_PERHAPS && s->cmd.started &&
+                   now - s->look.quiet_since_ms < PROBABLY_MS && asks(s, l->hint, true);
+    if (!listens && (l->state == LOOK_YES || ++r->missed >= 2)) {
+        *r = (struct look_redraw){0};
+    } else if (listens && l->pid != r->pid) {
+        *r = (struct look_redraw){.pid = l->pid, .since_ms = now};
+    } else if (listens) {
+        r->missed = 0;
+        r->told = ++r->seen >= REDRAWS_SEEN && now - r->since_ms >= PROBABLY_MS;
+    }
+    if (r->told && listens) {
+        s->look.last = *l;
+        s->look.last.state = LOOK_PROBABLY;
+        size_t n = strlen(l->how);
+        snprintf(s->look.last.how + n, sizeof(l->how) - n, ", and redraws");
+        s->look.known = true;
+        tell_waiting(s);
+    }
+    return r->told;
 }
 
 /* Decides what one look cannot, by the quiet time before it and by the output. */
@@ -138,7 +192,8 @@ static void judge_quiet(struct session *s)
     struct look *l = &s->look.last;
     if (!s->cmd.started || clock_ms() - s->look.quiet_since_ms < PROBABLY_MS)
         return;
-    if (l->hint != LOOK_HINT_NONE && l->hint != LOOK_HINT_FEED && asks(s, l->hint)) {
+    if (l->hint != LOOK_HINT_NONE && l->hint != LOOK_HINT_FEED &&
+        asks(s, l->hint, false)) {
         l->state = LOOK_PROBABLY;
         tell_waiting(s);
     } else if (l->hint == LOOK_HINT_FEED && s->input.feeding && !s->look.told_feed) {
@@ -213,6 +268,8 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
         !a->look.shell_foreground) /* the shell did not write it, or it goes on */
         session_show_unproved(s);
     if (session_out(s)->offset != s->look.quiet_at || s->scan.at < s->look.quiet_at) {
+        if (!errnum)
+            judge_redraw(s, &a->look);
         /* What the timer was for meanwhile, perhaps the next command, is looked at. */
         if (s->end.proof || !timer_active(&s->look.timer))
             session_look_later(s, LOOK_NEXT_MS);
@@ -229,8 +286,13 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
         session_look_later(s, LOOK_NEXT_MS);
         return;
     }
+    if (judge_redraw(s, &a->look)) {
+        session_look_later(s, LOOK_NEXT_MS);
+        return;
+    }
     s->look.last = a->look;
     s->look.known = true;
+    s->look.strange = s->look.strange && a->look.state != LOOK_NO;
     TRACE(TRACE_SESSION, "session %s: look %d (%s, pid %d %s) shell_reads %d fg %d",
           s->name, (int)a->look.state, a->look.how, (int)a->look.pid, a->look.comm,
           a->look.shell_reads, a->look.shell_foreground);
@@ -262,6 +324,20 @@ static uint64_t feed_of(const struct session *s)
     return s->input.feeding && stat(path, &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
+/*
+ * Wide looks cost more: one when the command was quiet for PROBABLY_MS, then whenever
+ * that time has doubled; and all that follow one that found who waits.
+ */
+static bool looks_wide(struct session *s)
+{
+    int64_t quiet = session_quiet_ms(s);
+    bool due = s->cmd.started && quiet >= s->look.wide_after_ms;
+    if (due)
+        s->look.wide_after_ms = 2 * quiet;
+    s->look.strange = due || s->look.strange;
+    return s->look.strange;
+}
+
 static void on_look_timer(struct timer *t)
 {
     struct session *s = container_of(t, struct session, look.timer);
@@ -272,9 +348,12 @@ static void on_look_timer(struct timer *t)
         wanted = wanted || !list_entry(it, struct op, node)->settled;
     if (!wanted || s->look.asking || !s->sh.pty || !(s->proc.r.flags & KEEP_P_STARTED))
         return;
-    struct minder_request q = {
-        .verb = MINDER_LOOK, .pid = s->proc.r.pid, .from = feed_of(s)};
+    struct minder_request q = {.verb = MINDER_LOOK,
+                               .pid = s->proc.r.pid,
+                               .from = feed_of(s),
+                               .root = looks_wide(s)};
     s->look.asking = true;
+    s->look.asked_ms = clock_ms();
     s->look.quiet_at = session_out(s)->offset;
     hold_ask(s->en->hold, s->uid, s->gid, &q, on_looked, s);
 }
@@ -285,16 +364,26 @@ void session_look_begins(struct session *s)
     s->look.probes = 0;
 }
 
+void session_look_fed(struct session *s)
+{
+    s->look.redraw = (struct look_redraw){0};
+    session_quiet_again(s);
+}
+
 void session_look_runs(struct session *s)
 {
-    s->look.told_feed = false;
-    s->look.quiet_since_ms = clock_ms();
+    s->look.redraw = (struct look_redraw){0};
+    s->look.asked_ms = clock_ms();
+    session_look_quiet(s);
 }
 
 void session_look_quiet(struct session *s)
 {
-    if (s->look.known)
+    bool redraws = s->look.redraw.told;
+    if (s->look.known && !redraws)
         session_notify(&s->tty.watchers, NOTE_STATE, NULL);
-    s->look.known = s->look.told_feed = false;
+    s->look.known = s->look.known && redraws;
+    s->look.told_feed = s->look.strange = false;
     s->look.quiet_since_ms = clock_ms();
+    s->look.wide_after_ms = PROBABLY_MS;
 }

@@ -22,6 +22,8 @@ enum {
     LOOK_FIRST_MS = 60, /* quiet for that long: is it waiting? */
     LOOK_NEXT_MS = 120,
     LOOK_AGAIN_MS = 1000, /* it was waiting: still? */
+    LOOK_BUSY_MS = 500,   /* output comes all the time: does it redraw and listen? */
+    REDRAWS_SEEN = 3,     /* looks that must have seen that */
     PROBABLY_MS = 2000,   /* quiet for that long: what may wait for input probably does */
     FLOW_LOOK_MS = 1000,
     ENV_AFTER_MS = 50,
@@ -241,6 +243,14 @@ struct session_input {
     } sigint;
 };
 
+/* A program that listens while it redraws, and how long the looks have seen it so. */
+struct look_redraw {
+    pid_t pid; /* 0: none */
+    int64_t since_ms;
+    unsigned seen, missed; /* looks that saw it so; that did not, in a row */
+    bool told;             /* it probably waits */
+};
+
 /* Does the command wait for input? */
 struct session_look {
     struct timer timer;
@@ -248,6 +258,10 @@ struct session_look {
     bool known;       /* last is of the newest output */
     bool told_feed;   /* NOTE_STDIN was sent */
     unsigned probes;  /* looks in a row that saw the shell at its prompt */
+    int64_t wide_after_ms; /* quiet for that long: the next wide look */
+    bool strange;     /* the last look was wide, and may have found who waits */
+    struct look_redraw redraw;
+    int64_t asked_ms; /* when the minder was asked last */
     struct look last;
     struct look denied; /* the answer of the user's minder, while root's is asked */
     int64_t quiet_since_ms; /* the last output or input of the command */
@@ -433,9 +447,12 @@ void session_add_line(struct session *s, struct buf *out, enum shell_line what);
 
 /* session_look.c */
 void session_look_later(struct session *s, int64_t ms);
+/* Output or input came: looks when it stops, or LOOK_BUSY_MS after the last look. */
+void session_look_soon(struct session *s);
 void session_look_begins(struct session *s); /* a command was typed */
 void session_look_runs(struct session *s);   /* it began */
 void session_look_quiet(struct session *s);  /* output or input came */
+void session_look_fed(struct session *s);    /* input came */
 
 /* session_env.c */
 void session_env_done(struct session *s);

@@ -449,12 +449,12 @@ void session_quiet_again(struct session *s)
     struct list *it, *tmp;
     list_each (it, tmp, &s->run.waiters) {
         struct op *op = list_entry(it, struct op, node);
-        op->told_input = false;
+        op->told_input = op->told_input && s->look.redraw.told;
         if (op->idle_ms > 0 && !op->settled)
             timer_begin(s->en->loop, &op->idle, op->idle_ms, on_idle);
     }
     session_look_quiet(s);
     if (session_busy(s) && !(list_empty(&s->run.waiters) && list_empty(&s->run.queue) &&
                              list_empty(&s->tty.watchers)))
-        session_look_later(s, LOOK_FIRST_MS);
+        session_look_soon(s);
 }

@@ -164,7 +164,7 @@ static void end_rig(struct rig r)
 static struct look look_of(pid_t shell)
 {
     struct look l;
-    look_at(shell, 0, &l);
+    look_at(shell, 0, false, &l);
     return l;
 }
 
@@ -659,8 +659,14 @@ TEST(a_stranger_that_reads)
     T_WAIT(procfs_call(pid, pid, &c) == 0 && c.where == PROCFS_CALL &&
            c.number == SYS_read);
     CHECK_INT(look_of(r.shell).state, LOOK_NO);
+    struct look l;
+    look_at(r.shell, 0, true, &l);
+    CHECK_INT(l.state, LOOK_YES);
+    CHECK_INT(l.pid, pid);
     kill(pid, SIGKILL);
     t_reap(pid);
+    look_at(r.shell, 0, true, &l);
+    CHECK_INT(l.state, LOOK_NO);
     end_rig(r);
 }
 
@@ -832,10 +838,10 @@ TEST(an_empty_feed)
     CHECK_INT(stat(feed_path, &st), 0);
     struct rig r = start_rig(job_feed, false);
     struct look l;
-    T_WAIT((look_at(r.shell, st.st_ino, &l), l.hint == LOOK_HINT_FEED));
+    T_WAIT((look_at(r.shell, st.st_ino, false, &l), l.hint == LOOK_HINT_FEED));
     CHECK_INT(l.state, LOOK_NO);
     CHECK(l.pid > 0 && l.pid != r.shell);
-    look_at(r.shell, st.st_ino + 1, &l);
+    look_at(r.shell, st.st_ino + 1, false, &l);
     CHECK_INT(l.hint, LOOK_HINT_NONE);
     end_rig(r);
     unlink(feed_path);
@@ -941,6 +947,56 @@ static void job_reader_and_loop(void)
         epoll_wait(ep, &e, 1, 30000);
 }
 
+/* As Java's launcher, which waits for the end of the thread that runs main(). */
+static int main_tid;
+
+static void wait_for_main(void)
+{
+    while (__atomic_load_n(&main_tid, __ATOMIC_ACQUIRE) == 0)
+        sched_yield();
+    for (;;)
+        syscall(SYS_futex, &main_tid, 0, main_tid, NULL, NULL, 0);
+}
+
+static void *main_sleeps(void *arg)
+{
+    struct timespec long_time = {.tv_sec = 1000};
+    int word = 0;
+    __atomic_store_n(&main_tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
+    for (;;)
+        syscall(SYS_futex, &word, 0, 0, &long_time, NULL, 0);
+    return arg;
+}
+
+static void *main_reads(void *arg)
+{
+    __atomic_store_n(&main_tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
+    return read_terminal(arg);
+}
+
+static void *helper_sleeps(void *arg)
+{
+    sleep(1000);
+    return arg;
+}
+
+static void job_java_console(void)
+{
+    pthread_t t;
+    CHECK(pthread_create(&t, NULL, main_sleeps, NULL) == 0);
+    thread_reads();
+    wait_for_main();
+}
+
+static void job_java_question(void)
+{
+    pthread_t t;
+    CHECK(pthread_create(&t, NULL, helper_sleeps, NULL) == 0);
+    CHECK(pthread_create(&t, NULL, main_reads, NULL) == 0);
+    ready();
+    wait_for_main();
+}
+
 TEST(a_thread_reads_while_the_first_waits_for_something_else)
 {
     const char *how = "read of the terminal while a thread waits for more";
@@ -952,6 +1008,9 @@ TEST(a_thread_reads_while_the_first_waits_for_something_else)
     l = expect_job(job_reader_and_child, LOOK_UNKNOWN, how);
     CHECK_INT(l.hint, LOOK_HINT_NONE);
     expect_job(job_reader_and_loop, LOOK_YES, "read of the terminal");
+    l = expect_job(job_java_console, LOOK_UNKNOWN, how);
+    CHECK_INT(l.hint, LOOK_HINT_SOURCES);
+    expect_job(job_java_question, LOOK_YES, "read of the terminal");
 }
 
 /* From here on our own /proc does not show calls, as gVisor's does not. */
