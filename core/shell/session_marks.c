@@ -228,6 +228,9 @@ static void on_mark(struct session *s, const struct mark *m, uint64_t at)
     case 'H':
         on_human_mark(s);
         break;
+    case 'U':
+        session_no_idle(s); /* what the hooks printed is not that of jobs */
+        break;
     }
 }
 

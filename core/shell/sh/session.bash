@@ -43,7 +43,7 @@
 # prompt follows no command, r y while a command runs, l a line of input, m what is evaluated
 # after a command, J set once a job was stopped, x set -e if the user has it, q statuses,
 # D how our code is made silent, d the session's directory, t where marks go,
-# u the user's prompt, which PS1 has while a command runs, v set while PS1 is not to be
+# u and 4 the user's PS1 and PS0, which they have while a command runs, v set while PS1 is not to be
 # changed: a person is attached, or it is readonly; y the terminal's path.
 #
 # shellcheck disable=SC1001 # \builtin, as above
@@ -113,15 +113,20 @@ __od_G() {
     [[ ! -o emacs && ! -o vi ]] || __od_g=!
     [[ -t 1 || -t 254 ]] || __od_g+=@
     [[ ! -s $__od_d/h ]] || __od_g+='='
+    case ${PROMPT_COMMAND[*]-} in ''|__od_q|"$__od_A"*__od_Y) ;; *) __od_P;; esac
 #? pty
     # The command closed 255, or uses it for something else.
     [[ $__od_t != 255 || -t 255 ]] || __od_t=$__od_y __od_C=${__od_C%255*}$__od_y$'\n'
 #?
 }
-# PS1 is empty at a prompt that is not for a person.
+# PS1 and PS0 are empty at a prompt that is not for a person.
 __od_U() {
     # By printf -v, as a failed assignment would end the function's callers, too.
-    [[ $__od_v ]] || { __od_u=$PS1; \builtin printf -v PS1 '' 2>/dev/null || __od_v=r;}
+    [[ $__od_v ]] || {
+        case ${PS1-} in ?*) __od_u=$PS1; \builtin printf -v PS1 '' 2>/dev/null || __od_v=r;; esac
+        __od_4=${PS0-}
+        \builtin printf -v PS0 '' 2>/dev/null || __od_v=r
+    }
 }
 # End: the record, the mark, then input is dropped until the acknowledgement. $2 is set
 # where m is evaluated next, so that the shell can be held: not every tenth time, as each
@@ -139,7 +144,7 @@ __od_e() {
     # There is no acknowledgement without the mark.
     \builtin printf "$__od_K;E;$__od_n;$1\a" >&"$__od_t" || \return 0
     __od_s=$1 __od_f=1 __od_r= __od_l=
-    case ${PS1-} in ?*) __od_U;; esac
+    case ${PS1-}${PS0-} in ?*) __od_U;; esac
 #? pty
     case $__od_t in 255) \builtin read -r -u 255 __od_l || \builtin :;; esac
     case $__od_l in *$__od_k\ $__od_n) ;; *) __od_h;; esac
@@ -168,10 +173,44 @@ __od_H() {
     \builtin :
 }
 #?
+# The user's hooks at the prompt: they stand between A and Y, and find the status of the
+# command. Y marks the end of what they print.
+__od_A='__od_y&&\builtin :'$'\n'
+__od_y() {
+    __od_z=$?
+    case $__od_f in 1) __od_z=$__od_s;; esac
+    \builtin return "$__od_z"
+}
+__od_Y() {
+    \builtin printf "$__od_K;U;$__od_n\a" >&"$__od_t"
+    __od_q "$__od_z"
+}
+# Puts the user's hooks there, whatever was made of PROMPT_COMMAND.
+__od_P() {
+    __od_i=
+    for __od_b in "${PROMPT_COMMAND[@]-}"; do
+        __od_b=${__od_b//"$__od_A"/} __od_b=${__od_b//$'\n'__od_Y/} __od_b=${__od_b//__od_q;/}
+        __od_b=${__od_b//;__od_q/} __od_b=${__od_b//__od_q/}
+        __od_i+=${__od_i:+$'\n'}$__od_b
+    done
+    OD_PC_=$__od_i
+    __od_p
+}
+__od_p() {
+    \builtin unset -v PROMPT_COMMAND 2>/dev/null || \builtin :
+    __od_i=__od_q
+    [[ ! $OD_PC_ ]] || __od_i=$__od_A$OD_PC_$'\n'__od_Y
+    \builtin printf -v PROMPT_COMMAND %s "$__od_i" || \builtin :
+}
+# A line of ours that asks for the environment is no command: its prompt has no hooks.
+__od_V() {
+    \builtin printf -v PROMPT_COMMAND %s "$__od_O"
+    __od_q
+}
 # Prompt.
 __od_q() {
     __od_i=${1-$?}
-    case ${PS1-} in ?*) __od_U;; esac
+    case ${PS1-}${PS0-} in ?*) __od_U;; esac
     case $__od_f in 1) __od_f=;; *) { __od_Q "$__od_i";} 2>/dev/null;; esac
 }
 # One that follows no end. A command that was interrupted (it began: r) ends here like any
@@ -196,7 +235,7 @@ __od_g() {
     ((${__od_j-0}>__od_n)) || \builtin return
     # p first: if it cannot be set, the command has not begun.
     __od_p=$__od_c$__od_j$__od_C${__od_j[1]-} __od_n=$__od_j __od_r=y
-    case $__od_v in '') \builtin printf -v PS1 %s "$__od_u";; esac
+    case $__od_v in '') \builtin printf -v PS1 %s "$__od_u"; \builtin printf -v PS0 %s "$__od_4";; esac
     ((!__od_s)) || __od_p='__od_b&&\builtin :'$'\n'${__od_j[1]-}
 #? new
     # It has no attribute except x (exported), so a plain assignment works.
@@ -254,6 +293,7 @@ __od_N
 # reading too: where nobody else reads (the worker died), SIGPIPE would end this shell.
 __od_v() {
     __od_f=1
+    case ${PROMPT_COMMAND-} in *__od_Y) __od_O=$PROMPT_COMMAND; \builtin printf -v PROMPT_COMMAND __od_V;; esac
     { \builtin printf '+\0'; \builtin declare -px; \builtin printf '\0';} 1<>"$__od_d/e"
     __od_T
     [[ ! -s $__od_d/h ]] || __od_J=j
@@ -304,16 +344,13 @@ case ${HISTCONTROL-} in
 *) \builtin printf -v HISTCONTROL %s "ignorespace${HISTCONTROL:+:$HISTCONTROL}";;
 esac
 __od_u=${PS1:-${OD_PS1_-}}
-OD_PS1_=$__od_u __od_v=
+OD_PS1_=$__od_u __od_v= __od_4=
+case ${PS0-} in *$__od_k*) ;; *) __od_4=${PS0-};; esac
 [[ $__od_u ]] || __od_u='\u@\h:\w\$ '
 # By printf -v, a readonly variable is only an error, and does not end this file.
 \builtin printf -v PS1 '' || __od_v=r; \builtin printf -v PS2 ''; \builtin printf -v PS0 ''
 \builtin bind 'set enable-bracketed-paste off' 2>/dev/null || \builtin :
-# The user's own hooks run before ours; ours sees the status first.
-[[ ${PROMPT_COMMAND[*]-} == *__od* ]] || OD_PC_=${PROMPT_COMMAND-}
-\builtin unset -v PROMPT_COMMAND 2>/dev/null || \builtin :
-if [[ $OD_PC_ ]]; then __od_i=$'__od_z=$?\n'$OD_PC_$'\n__od_q "$__od_z"'; else __od_i=__od_q; fi
-\builtin printf -v PROMPT_COMMAND %s "$__od_i" || \builtin :
+if [[ ${PROMPT_COMMAND[*]-} == *__od* ]]; then __od_p; else __od_P; fi
 # One key runs the command, one runs it where a trap or set -e, -x or -T is set or may be, and
 # one writes the variables: readline reads typed text byte by byte. If a function turns set -x
 # on, the worker cuts our trace.
