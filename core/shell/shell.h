@@ -61,7 +61,7 @@ struct shell {
     bool no_null;  /* there is no /dev/null: input comes from the empty file n */
     bool same_env; /* OD_OP is the session's name and does not change */
     char tty[32];  /* the terminal's path, where /dev/tty is of no use; "": unknown */
-    char dir[256];  /* the session's directory: c, h, r, i, e, t, x lie there */
+    char dir[256];  /* the session's directory: c, h, q, r, i, e, t, x lie there */
     char path[256]; /* the shell's own file */
 };
 

@@ -42,7 +42,7 @@
 # text of the newest one, p the text that is evaluated, s the status, f set when the next
 # prompt follows no command, r y while a command runs, l a line of input, m what is evaluated
 # after a command, J set once a job was stopped, x set -e if the user has it, q statuses,
-# D how our code is made silent, d the session's directory, t where marks go,
+# D how our code is made silent, 3 the user's x and v of $-, 5 and 6 what stands around a trap, d the session's directory, t where marks go,
 # u and 4 the user's PS1 and PS0, which they have while a command runs, v set while PS1 is not to be
 # changed: a person is attached, or it is readonly; y the terminal's path.
 #
@@ -101,6 +101,7 @@ shopt -s expand_aliases checkwinsize 2>/dev/null
 # stands before the command: c, its number, C.
 __od_b() {
     \builtin printf "$__od_K;S;$__od_n\a" >&"$__od_t"
+    case $__od_3 in *x*) \builtin set -x;; esac
     return "$__od_s"
 }
 __od_c="\\builtin printf '$__od_K;S;" __od_C="\\a' >&$__od_t"$'\n'
@@ -111,6 +112,7 @@ __od_G() {
     __od_g=
     case ${1-} in 14[789]|150) __od_J=j;; esac
     [[ ! -o emacs && ! -o vi ]] || __od_g=!
+    __od_g+=${__od_3-}
     [[ -t 1 || -t 254 ]] || __od_g+=@
     [[ ! -s $__od_d/h ]] || __od_g+='='
     case ${PROMPT_COMMAND[*]-} in ''|__od_q|"$__od_A"*__od_Y) ;; *) __od_P;; esac
@@ -193,15 +195,16 @@ __od_P() {
         __od_b=${__od_b//;__od_q/} __od_b=${__od_b//__od_q/}
         __od_i+=${__od_i:+$'\n'}$__od_b
     done
-    OD_PC_=$__od_i
+    # By printf -v, as in __od_U.
+    \builtin printf -v OD_PC_ %s "$__od_i" 2>/dev/null
     __od_p
 }
 __od_p() {
-    \builtin unset -v PROMPT_COMMAND 2>/dev/null || \builtin :
     __od_i=__od_q
-    [[ ! $OD_PC_ ]] || __od_i=$__od_A$OD_PC_$'\n'__od_Y
+    [[ ! ${OD_PC_-} ]] || __od_i=$__od_A$OD_PC_$'\n'__od_Y
+    \builtin unset -v PROMPT_COMMAND || \builtin :
     \builtin printf -v PROMPT_COMMAND %s "$__od_i" || \builtin :
-}
+} 2>/dev/null
 # A line of ours that asks for the environment is no command: its prompt has no hooks.
 __od_V() {
     \builtin printf -v PROMPT_COMMAND %s "$__od_O"
@@ -265,8 +268,8 @@ __od_0=$__od_R' </dev/null; { __od_e "$?";} 2>/dev/null'
 __od_N() {
     __od_D=' >/dev/null 2>/dev/null'
     case ${BASH_XTRACEFD-} in ''|25?|*[!0-9]*) ;; *) __od_D+=" $BASH_XTRACEFD>/dev/null";; esac
-    __od_X1='__od_g&&__od_S&&! \builtin eval "$__od_x{ __od_b&&\\builtin :;}'$__od_D$'\n${__od_j[1]-}"'
-    __od_i='; { \builtin printf -v __od_q %s "$? $PIPESTATUS";\builtin trap -p DEBUG ERR RETURN>|"$__od_d/h";__od_M "${__od_q% *}" "${__od_q#* }";} 2>/dev/null 254>&1'$__od_D'||__od_M - "$PIPESTATUS"'
+    __od_X1='__od_g&&__od_S&&! \builtin eval "$__od_x{ __od_b&&\\builtin : __od_;}'$__od_D$'\n${__od_j[1]-}"'
+    __od_i='; { ( \builtin printf %s\\n "$? $PIPESTATUS" >|"$__od_d/q";\builtin trap -p DEBUG ERR RETURN>|"$__od_d/h");__od_M "$-";} 2>/dev/null 254>&1'$__od_D'||__od_M "$-"'
     __od_w1=$__od_X1' <"$__od_d/i"'$__od_i
     __od_01=$__od_X1' </dev/null'$__od_i
     __od_X1+=$__od_i
@@ -274,9 +277,16 @@ __od_N() {
 __od_S() {
     case $- in *e*) \builtin set +e; __od_x='\builtin set -e;';; *) __od_x=;; esac
 }
-# The end: $1 is the status of `! eval`, $2 that of eval.
+# The end. The file q has the status of `! eval` and that of eval, which a subshell wrote: no
+# trap on DEBUG runs for one.
 __od_M() {
-    case $__od_r$1.$2 in
+    # The trace is off until the next command, as PS4 may do anything.
+    \builtin set +x
+    __od_3=${1//[!xv]/}
+    [[ ! -s $__od_d/h ]] || \builtin trap - DEBUG RETURN
+    IFS=' ' \builtin read -r __od_q __od_Q <"$__od_d/q" || \builtin :
+    [[ ! -s $__od_d/h ]] || \builtin eval "$(__od_W)"
+    case $__od_r$__od_q.$__od_Q in
     # An alias took the place of !, and the command did not run: the next generation runs it.
     y0.0|y1.[1-9]*)
         \builtin unalias ! 2>/dev/null
@@ -285,9 +295,21 @@ __od_M() {
     *)
         __od_N
         __od_T
-        __od_e "$2";;
+        __od_e "$__od_Q";;
     esac
 }
+# Prints what makes the user's traps on DEBUG and RETURN, which the file h has, overlook our
+# code. With set -x or -v they would show that, and are left as they are.
+__od_W() {
+    \builtin trap - DEBUG RETURN
+    trap() {
+        __od_i=${2#"$__od_5"} __od_i=${__od_i%"$__od_6"}
+        case $3$__od_3 in DEBUG|RETURN) __od_i=$__od_5$__od_i$__od_6;; esac
+        case $3 in ERR) ;; *) \builtin printf '\\builtin trap -- %q %s\n' "$__od_i" "$3";; esac
+    }
+    \. "$__od_d/h"
+}
+__od_5='case ${BASH_COMMAND-}.${FUNCNAME-} in *__od[0-9]*) ;; *)'$'\n' __od_6=$'\n;; esac' __od_3=
 __od_N
 # The environment, for the shell that may have to follow this one. The FIFO is opened for
 # reading too: where nobody else reads (the worker died), SIGPIPE would end this shell.
@@ -296,7 +318,7 @@ __od_v() {
     case ${PROMPT_COMMAND-} in *__od_Y) __od_O=$PROMPT_COMMAND; \builtin printf -v PROMPT_COMMAND __od_V;; esac
     { \builtin printf '+\0'; \builtin declare -px; \builtin printf '\0';} 1<>"$__od_d/e"
     __od_T
-    [[ ! -s $__od_d/h ]] || __od_J=j
+    [[ ! -s $__od_d/h ]] || { __od_J=j; \builtin eval "$(__od_W)";}
 } 2>/dev/null
 
 # At the exit of the shell: its directory and what it exports, for the same purpose. The
@@ -326,9 +348,12 @@ __od_T() {
 __od_a() {
     __od_f=1
     if [[ $1 ]]; then
+        case $__od_3 in *x*) __od_3=; \builtin set -x;; esac
         __od_v=a PS1=$__od_u PS2='> ' PS0=$__od_K';H;$__od_n\a'
         \builtin bind 'set enable-bracketed-paste on'
     else
+        __od_3=${-//[!xv]/}
+        \builtin set +x
         __od_u=$PS1 __od_v= PS1= PS2= PS0=
         \builtin bind 'set enable-bracketed-paste off'
     fi
@@ -368,6 +393,7 @@ done 2>/dev/null
 { __od_T;} 2>/dev/null
 # What the user's file, or a previous generation, set.
 \builtin trap -p DEBUG ERR RETURN >|"$__od_d/h"
+{ [[ ! -s $__od_d/h ]] || \builtin eval "$(__od_W)";} 2>/dev/null
 if [[ $- == *[exT]* || -s $__od_d/h ]]; then __od_L=$__od_X1 __od_X=$__od_X1 __od_w=$__od_w1 __od_0=$__od_01; fi
 #? start
 \builtin printf "$__od_K;I;@gen@;$__od_n;$__od_z\a" >&"$__od_t"
