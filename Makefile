@@ -112,9 +112,9 @@ $(O)/libcore.a: $(call objects,$(CORE))
 	@rm -f $@
 	@$(AR) qcsD --thin $@ $^
 
-# Scripts and long texts, each an array of its own: that of core/shell/sh/session.sh is
-# session_sh, in "shell/sh/session.sh.h" (build/embed.sh).
-GZIPPED := $(wildcard core/kernel/host/python/*.py core/front/client/*.py \
+# Scripts and long texts, each an array of its own: that of core/setup/sh/X.sh is X_sh, in
+# "setup/sh/X.sh.h", and X_sh_gz in "setup/sh/X.sh.gz.h" if compressed (build/embed.sh).
+GZIPPED := $(wildcard core/kernel/host/python/*.py core/shell/sh/session.* core/front/client/*.py \
     core/front/client/*.ts core/front/interpreter/python/*.py core/skill/python/agentskills.py) \
     $(filter-out %_bootstrap.txt,$(wildcard applets/*.txt))
 # The live page: its script is one file, made of those in its folder. Any order works; this one

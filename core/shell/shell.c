@@ -3,9 +3,10 @@
  * Sessions' shells: which one, the code that runs inside it (sh/session.bash and
  * sh/session.sh, filled in here), the lines that are typed, the marks that come back.
  */
+#include "archive/zip_text.h"
 #include "base/words.h"
-#include "shell/sh/session.bash.h"
-#include "shell/sh/session.sh.h"
+#include "shell/sh/session.bash.gz.h"
+#include "shell/sh/session.sh.gz.h"
 #include "shell/shell.h"
 
 #include <ctype.h>
@@ -14,6 +15,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { CODE_MAX = 64 << 10 }; /* bytes of our code for one shell, unpacked */
 
 /* What a terminal's echo makes of the key of LINE_CLEAR. */
 #define CLEAR_SHOWN STR("^[[7723~")
@@ -175,6 +178,7 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
 {
     char prefix[24], seq_text[24], gen[16], empty[32], pipe[sizeof(sh->dir) + 4];
     struct buf dir = BUF_INIT(2048), tty = BUF_INIT(2048), before = BUF_INIT(1024);
+    struct buf text = BUF_INIT(CODE_MAX);
     const char *pts = sh->tty[0] ? sh->tty : "/dev/tty";
     snprintf(prefix, sizeof(prefix), "__od%u_", sh->gen);
     snprintf(seq_text, sizeof(seq_text), "%llu", (unsigned long long)seq);
@@ -212,9 +216,12 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
         {"old", sh->kind == SHELL_BASH_OLD},
         {NULL, false},
     };
-    struct str text = is_bash(sh) ? STR(session_bash) : STR(session_sh);
+    zip_text(&text, is_bash(sh)
+                        ? str_n((const char *)session_bash_gz, sizeof(session_bash_gz))
+                        : str_n((const char *)session_sh_gz, sizeof(session_sh_gz)));
     if (r == 0)
-        r = fill(out, text, sh->same_env ? with : with + 1, when);
+        r = fill(out, buf_str(&text), sh->same_env ? with : with + 1, when);
+    buf_release(&text);
     buf_release(&dir);
     buf_release(&tty);
     buf_release(&before);
