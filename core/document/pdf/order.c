@@ -181,6 +181,27 @@ static void find_rows(struct layout *a, struct block **sorted, struct order_row 
     }
 }
 
+static bool beside(const struct area *p, const struct area *q)
+{
+    return p->y0 < q->y1 && q->y0 < p->y1;
+}
+
+/*
+ * Whether p and q, one above the other, are in no columns: nothing stands next to the one
+ * and above or below the other. So stand a title in the middle and the first heading.
+ */
+static bool alone(struct layout *a, const struct block *p, const struct block *q)
+{
+    bool found = beside(&p->box, &q->box);
+    a->steps -= (int64_t)a->blocks;
+    for (size_t i = 0; i < a->blocks && !found; i++) {
+        const struct area *r = &a->block[i].box;
+        found = (beside(r, &p->box) && over(r, &q->box)) ||
+                (beside(r, &q->box) && over(r, &p->box));
+    }
+    return !found;
+}
+
 /*
  * Whether p is read before q. A block that spans both begins at the left one, or in the
  * space next to it.
@@ -189,7 +210,7 @@ static bool comes_before(struct layout *a, const struct block *p, const struct b
 {
     if (p->row && p->row == q->row)
         return p->cell < q->cell;
-    if (over(&p->box, &q->box))
+    if (over(&p->box, &q->box) || alone(a, p, q))
         return p->box.y1 > q->box.y1;
     if (p->box.x0 > q->box.x0 || (a->steps -= (int64_t)a->blocks) < 0)
         return false;

@@ -283,6 +283,21 @@ TEST(turned_text)
 {
     check_page("BT /F 10 Tf 0 1 -1 0 50 300 Tm (going up) Tj ET", "going up");
     check_page("BT /F 10 Tf -1 0 0 -1 300 300 Tm (upside down) Tj ET", "upside down");
+    check_page("BT /F 20 Tf .7 .7 -.7 .7 100 100 Tm (SLANTED) Tj ET", "SLANTED");
+}
+
+TEST(text_that_runs_down)
+{
+    static const char horizontal[] =
+        "<</Subtype/Type0/Encoding/90ms-RKSJ-H/DescendantFonts[<<>>]>>";
+    check_font("<</Subtype/Type0/Encoding/90ms-RKSJ-V/DescendantFonts[<<>>]>>",
+               "(\x93\xfa\x96\x7b) Tj -15 0 Td (\x8c\xea)", "日本\n語");
+    check_font(horizontal,
+               "(\x93\xfa) Tj 0 -10 Td (\x96\x7b) Tj -15 10 Td (\x8c\xea) Tj "
+               "0 -10 Td (\x81\x42)",
+               "日本\n語。");
+    /* The next line, not the next letter. */
+    check_font(horizontal, "(\x93\xfa) Tj 0 -13 Td (\x96\x7b)", "日\n本");
 }
 
 TEST(text_outside_of_the_page_is_not_said)
