@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "text/glyph.h"
 
+#include <ctype.h>
 #include <math.h>
 
 enum { GLYPH_TEXT = 32 };
@@ -102,7 +103,7 @@ static void put_builtin(struct pdf *d, struct pdf_font *f, struct pdf_obj descri
 
 /*
  * 9.6.5: the names of a Type 3 font are its own. If they are not names of glyphs ("BD",
- * "BE"), its codes are the better text.
+ * "BE", "a16" of pdfTeX), its codes are the better text.
  */
 static bool are_names(struct pdf *d, struct pdf_obj list)
 {
@@ -110,8 +111,11 @@ static bool are_names(struct pdf *d, struct pdf_obj list)
     size_t names = 0, known = 0;
     for (size_t i = 0; i < pdf_count(list); i++) {
         struct pdf_obj o = pdf_item(d, list, i);
-        names += o.type == PDF_NAME;
-        known += o.type == PDF_NAME && glyph_text(o.s, text, sizeof(text)) > 0;
+        if (o.type != PDF_NAME || str_eq(o.s, STR(".notdef")))
+            continue;
+        bool number = o.s.n > 1 && *o.s.p == 'a' && isdigit((unsigned char)o.s.p[1]);
+        names++;
+        known += !number && glyph_text(o.s, text, sizeof(text)) > 0;
     }
     return known * 2 >= names;
 }
@@ -129,6 +133,22 @@ static void put_differences(struct pdf *d, struct pdf_font *f, struct pdf_obj li
     }
 }
 
+/*
+ * Fonts of TeX that are pictures have the codes of Cork (T1), of which those from 192 on
+ * are nearly Latin-1, of OT1 (other ligatures) or of TS1 (the dot of lists).
+ */
+static void put_tex(struct pdf *d, struct pdf_font *f)
+{
+    static const char from_11[] = "ff\0fi\0fl\0ffi\0ffl\0“\0”\0„\0«\0»\0–\0—\0\0\0ı\0"
+                                  "ȷ\0ff\0fi\0fl\0ffi\0ffl";
+    const char *s = from_11;
+    put_base(d, f, GLYPH_WIN);
+    for (unsigned code = 11; code < ' '; code++, s += strlen(s) + 1)
+        f->text[code] = str_of(s);
+    for (unsigned code = 128; code < 192; code++)
+        f->text[code] = code == 136 ? STR("•") : str_n(NULL, 0);
+}
+
 static void read_encoding(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
 {
     struct pdf_obj encoding = pdf_get(d, font, "Encoding");
@@ -141,6 +161,8 @@ static void read_encoding(struct pdf *d, struct pdf_font *f, struct pdf_obj font
     struct pdf_obj differences = pdf_get(d, encoding, "Differences");
     if (!pdf_is_name(pdf_get(d, font, "Subtype"), "Type3") || are_names(d, differences))
         put_differences(d, f, differences);
+    else
+        put_tex(d, f);
 }
 
 static void read_widths(struct pdf *d, struct pdf_font *f, struct pdf_obj font)

@@ -509,6 +509,17 @@ TEST(names_of_glyphs)
     "2 beginbfrange <0001> <0003> <0041> <0010> <0012> [<00660069> <D83DDE00> /alpha] " \
     "endbfrange\n1 beginbfchar <0020> <FB03> endbfchar"
 
+/* Of TeX: the codes of Cork, with names that only repeat them; OT1; TS1. */
+TEST(fonts_of_tex_that_are_pictures)
+{
+    check_font("<</Subtype/Type3/FontMatrix[.001 0 0 .001 0 0]/Encoding<</Differences["
+               "16/a16/a17 22/a22 30/a30 101/a101 233/a233]>>>>",
+               "(\\020e\\036\\351\\026\\021)", "“effié—”");
+    check_font("<</Subtype/Type3/FontMatrix[.001 0 0 .001 0 0]/Encoding<</Differences["
+               "12/xq 110/xr]>>>>",
+               "(\\014nd) Tj ( \\210)", "find •");
+}
+
 TEST(to_unicode)
 {
     frame();
