@@ -17,16 +17,19 @@
 #define FEW_SIZE    0.2f
 #define INNER_SIZE  0.6f
 #define ON_BASE     0.05f /* up or down, and still on the base line */
-#define SMALL       0.8f  /* of the block's size: an index, or a number on a root sign */
+#define SMALL       0.86f /* of the block's size: an index, or a number on a root sign */
 #define ONE_BASE    0.3f
 #define INDEX_SHIFT 0.65f
 #define WORD_GAP    0.1f /* a gap to the right of this size is a blank */
+#define APART       0.6f /* the same: letters that are further apart are no word */
+#define WIDER       0.2f /* how much wider a blank is than a gap between such letters */
 
 enum {
     FEW = 3,
     NONE = UINT32_MAX,
     STEPS_PER_WORD = 1000, /* pages take up to 200, some drawings 900 */
-    STEPS_PER_WORK = 8     /* one of them is little work */
+    STEPS_PER_WORK = 8,    /* one of them is little work */
+    SPACED_LEAST = 3       /* letters of a line that may be apart for looks */
 };
 
 /* ---- words to blocks ---- */
@@ -235,6 +238,38 @@ static void find_line(struct layout *a, const struct block *b, struct pdf_word *
     }
 }
 
+/*
+ * Joins the letters of a line that are apart for looks. Blanks between them are drawn, or
+ * wider than the other gaps; a line without either is left as it is, unless the page
+ * draws its blanks.
+ */
+static void join_letters(const struct layout *a, struct pdf_word *w, size_t n)
+{
+    size_t letters = 0;
+    float least = APART * w->size;
+    bool shown = a->blanks;
+    for (size_t i = 0; i < n; i++) {
+        float gap = i ? w[i].x0 - w[i - 1].x1 : least;
+        letters += w[i].letter;
+        least = gap > WORD_GAP * w->size ? smaller(least, gap) : least;
+    }
+    for (size_t i = 1; i < n; i++)
+        shown = shown || w[i].x0 - w[i - 1].x1 > least + WIDER * w->size;
+    if (!shown || letters < SPACED_LEAST || letters * 4 < n * 3)
+        return;
+    for (size_t i = 1; i < n; i++) {
+        if (!w[i].blank && w[i].seq > w[i - 1].seq &&
+            w[i].x0 - w[i - 1].x1 <= least + WIDER * w->size)
+            w[i].before = PDF_JOINED;
+    }
+}
+
+/* Whether a line begins with the raised number or star of a note. */
+static bool is_mark(const struct pdf_word *w, const struct pdf_word *next)
+{
+    return w->size < SMALL * next->size && w->y > next->y + ON_BASE * next->size;
+}
+
 static void make_lines(struct layout *a, const struct block *b)
 {
     struct pdf_word *w = a->w + b->at;
@@ -257,10 +292,16 @@ static void make_lines(struct layout *a, const struct block *b)
         if (i == 0 || w[i].line != w[i - 1].line)
             w[i].before = PDF_NEW_LINE;
         else if (w[i].x0 - w[i - 1].x1 > WORD_GAP * least ||
-                 (w[i].blank && w[i].seq == w[i - 1].seq + 1))
+                 (w[i].blank && w[i].seq == w[i - 1].seq + 1) ||
+                 (w[i - 1].before == PDF_NEW_LINE && is_mark(&w[i - 1], &w[i])))
             w[i].before = PDF_BLANK;
         else
             w[i].before = PDF_JOINED;
+    }
+    for (size_t i = 0, to; i < b->n; i = to) {
+        for (to = i + 1; to < b->n && w[to].before != PDF_NEW_LINE;)
+            to++;
+        join_letters(a, w + i, to - i);
     }
 }
 
@@ -268,6 +309,8 @@ static void make_lines(struct layout *a, const struct block *b)
 
 static bool lay_out(struct layout *a)
 {
+    for (size_t i = 0; i < a->n; i++)
+        a->blanks = a->blanks || a->w[i].blank;
     qsort(a->w, a->n, sizeof(*a->w), by_height);
     if (!make_blocks(a) || a->blocks > LAYOUT_BLOCKS_MAX)
         return false;

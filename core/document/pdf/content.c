@@ -94,11 +94,11 @@ static void add_glyph(struct content *c, struct matrix m, double width, size_t a
     struct buf *glyphs = &c->page->glyphs;
     size_t n = c->page->text.n - at;
     const struct pdf_font *font = c->now.font;
-    bool wide = font && font->vertical;
+    bool down = font && font->vertical;
     struct pdf_glyph g = {.x = (float)m.e,
                           .y = (float)m.f,
-                          .dx = (float)((wide ? 1 : width) * m.a),
-                          .dy = (float)((wide ? 1 : width) * m.b),
+                          .dx = (float)(down ? -m.c : width * m.a),
+                          .dy = (float)(down ? -m.d : width * m.b),
                           .size = (float)(length(m.c, m.d) * (font ? font->em : 1)),
                           .at = (uint32_t)at,
                           .n = (uint32_t)n};

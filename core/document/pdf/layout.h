@@ -31,6 +31,7 @@ struct block {
 struct layout {
     struct pdf_word *w; /* borrowed; by turn and height, then by block */
     size_t n;
+    bool blanks;         /* the page draws some between words */
     struct block *block; /* owned */
     size_t blocks, room;
     uint32_t order[LAYOUT_BLOCKS_MAX]; /* of blocks */

@@ -289,6 +289,7 @@ struct pdf_word {
     uint8_t turn;   /* quarters of a circle */
     uint8_t before; /* enum pdf_before: what separates it from the previous word */
     bool blank;     /* there is a blank before it */
+    bool letter;    /* it is one letter or digit, or any character that is not ASCII */
 };
 
 /*

@@ -9,6 +9,7 @@
 
 #include "base/utf8.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,9 +18,10 @@
 #define BACK_GAP   0.2f  /* to the left: something else begins */
 #define LINE_SHIFT 0.05f /* up or down: something else begins */
 #define SIZE_SHIFT 0.05f /* as well */
+#define SLANT      0.01f /* of the square: what a glyph of a slanted text covers */
 #define SAME_PLACE 0.12f /* drawn twice, to look bold */
 
-enum { TWICE_LOOK = 8 };
+enum { TWICE_LOOK = 128 }; /* glyphs: a line of letters, drawn again */
 
 struct pdf_words {
     const struct pdf_page *page;
@@ -102,6 +104,14 @@ static struct pdf_word *last_word(const struct pdf_words *p)
     return n ? (struct pdf_word *)(void *)p->list.p + n - 1 : NULL;
 }
 
+/* Whether a glyph of a slanted text begins where the last one ends. */
+static bool slants_on(const struct pdf_glyph *last, const struct pdf_glyph *g)
+{
+    return fabsf(g->dx * g->dy) > SLANT * g->size * g->size && last->n &&
+           fabsf(last->x + last->dx - g->x) + fabsf(last->y + last->dy - g->y) <=
+               WORD_GAP * g->size;
+}
+
 static bool goes_on(const struct pdf_word *w, const struct pdf_word *next)
 {
     float least = smaller(w->size, next->size), gap = next->x0 - w->x1;
@@ -111,23 +121,54 @@ static bool goes_on(const struct pdf_word *w, const struct pdf_word *next)
            gap >= -BACK_GAP * least;
 }
 
-/* Adds a glyph with its text, which may differ from the glyph's own. */
-static int add_letter(struct pdf_words *p, const struct pdf_glyph *g, struct str s)
+static bool is_east_asian(char c) { return (unsigned char)c >= 0xe3; /* U+3000 on */ }
+
+/*
+ * East Asian text may be drawn letter below letter, as text that runs down the page.
+ * Returns whether a letter is below the last one; then that one runs down, too.
+ */
+static bool runs_down(struct pdf_words *p, const struct pdf_glyph *g, struct str s)
 {
+    struct pdf_word *w = last_word(p);
+    struct pdf_glyph *o = &p->last;
+    if (!w || !o->n || !is_east_asian(*s.p) ||
+        !is_east_asian(p->text.p[p->text.n - o->n]) ||
+        fabsf(o->x - g->x) > SAME_PLACE * g->size ||
+        fabsf(o->y - g->size - g->y) > SAME_PLACE * g->size)
+        return false;
+    if (w->turn == 0 && w->n == o->n) {
+        o->dx = 0;
+        o->dy = -o->size;
+        w->turn = (uint8_t)turn_of(o);
+        place(o, w->turn, &w->x0, &w->x1, &w->y);
+    }
+    return true;
+}
+
+/* Adds a glyph with its text, which may differ from the glyph's own. */
+static int add_letter(struct pdf_words *p, const struct pdf_glyph *glyph, struct str s)
+{
+    struct pdf_glyph turned = *glyph, *g = &turned;
+    if (runs_down(p, g, s)) {
+        g->dx = 0;
+        g->dy = -g->size;
+    }
     struct pdf_word new = {.size = g->size,
                            .turn = (uint8_t)turn_of(g),
                            .seq = (uint32_t)(p->list.n / sizeof(new)),
                            .at = (uint32_t)p->text.n,
                            .n = (uint32_t)s.n,
-                           .blank = p->blank};
+                           .blank = p->blank,
+                           .letter = isalnum((unsigned char)*s.p) || *s.p & 0x80};
     place(g, new.turn, &new.x0, &new.x1, &new.y);
+    struct pdf_word *last = last_word(p);
+    bool on = last && (goes_on(last, &new) || (!p->blank && slants_on(&p->last, g)));
     p->blank = false;
     p->last = *g;
     p->last.n = (uint32_t)s.n;
-    struct pdf_word *last = last_word(p);
     if (buf_adds(&p->text, s) < 0)
         return -1;
-    if (!last || !goes_on(last, &new)) {
+    if (!on) {
         new.before = !last ? PDF_JOINED
                      : fabsf(new.y - last->y) > larger(new.size, last->size) / 2
                          ? PDF_NEW_LINE
@@ -135,6 +176,7 @@ static int add_letter(struct pdf_words *p, const struct pdf_glyph *g, struct str
         return buf_add(&p->list, &new, sizeof(new));
     }
     last->n += (uint32_t)s.n;
+    last->letter = false;
     last->x1 = larger(last->x1, new.x1);
     return 0;
 }
@@ -228,13 +270,31 @@ static int add_glyph(struct pdf_words *p, const struct pdf_glyph *g)
 
 /* ---- out ---- */
 
-static bool lower(char c) { return c >= 'a' && c <= 'z'; }
+/* A small letter, or a part of a character that is not ASCII. */
+static bool lower(char c) { return (c >= 'a' && c <= 'z') || c & 0x80; }
 
-/* Joins a word that is divided at the end of a line. */
-static bool divided(const struct buf *out, size_t from, struct str next)
+/*
+ * Drops the hyphens at the end of a line if they divide a word, of which `next` is the
+ * rest: -, U+2010 and U+00AD. Returns whether they did.
+ */
+static bool undivide(struct buf *out, size_t from, struct str next)
 {
-    return out->n > from + 2 && out->p[out->n - 1] == '-' && lower(out->p[out->n - 2]) &&
-           next.n > 1 && lower(next.p[0]);
+    struct str s = str_sub(buf_str(out), from, out->n);
+    size_t n = s.n;
+    for (;;) {
+        if (str_ends(s, STR("-")))
+            s.n--;
+        else if (str_ends(s, STR("\u2010")))
+            s.n -= 3;
+        else if (str_ends(s, STR("\u00ad")))
+            s.n -= 2;
+        else
+            break;
+    }
+    bool was = s.n < n && s.n > 1 && lower(s.p[s.n - 1]) && next.n > 1 && lower(*next.p);
+    if (was)
+        buf_truncate(out, from + s.n);
+    return was;
 }
 
 static int put_lines(const struct buf *text, const struct buf *list, struct buf *out)
@@ -245,9 +305,7 @@ static int put_lines(const struct buf *text, const struct buf *list, struct buf 
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n;) {
         struct str first = str_sub(buf_str(text), w[i].at, w[i].n);
-        if (i && divided(out, from, first))
-            buf_truncate(out, out->n - 1);
-        else if (i)
+        if (i && !undivide(out, from, first))
             rc = buf_addc(out, '\n');
         buf_reset(&line);
         do {

@@ -150,12 +150,27 @@ TEST(words_divided_at_the_end_of_a_line)
 {
     check_page("BT /F 10 Tf 50 700 Td (divi-) Tj 0 -12 Td (ded) Tj ET", "divided");
     check_page("BT /F 10 Tf 50 700 Td (GNU-) Tj 0 -12 Td (Linux) Tj ET", "GNU-\nLinux");
+    check_page("BT /F 10 Tf 50 700 Td (caf\\351-) Tj 0 -12 Td (\\351e) Tj ET", "caféée");
+    check_page("BT /F 10 Tf 50 700 Td (soft\\255) Tj 0 -12 Td (ly) Tj ET", "softly");
+    check_font("<</Subtype/Type0/Encoding/UniGB-UTF16-H/DescendantFonts[<<>>]>>",
+               "<0438043D00AD2010> Tj 0 -12 Td <0444043E>", "инфо");
+}
+
+TEST(letters_that_are_apart_for_looks)
+{
+    check_page("BT /F 10 Tf 50 700 Td 3 Tc (Set apart) Tj ET", "Set apart");
+    check_page("BT /F 10 Tf 50 700 Td [(s)-300(e)-300(t)-900(u)-300(p)] TJ ET", "set up");
+    /* No blank tells these from words of one letter. */
+    check_page("BT /F 10 Tf 50 700 Td [(a)-300(b)-300(c)-300(d)] TJ ET", "a b c d");
+    check_page("BT /F 10 Tf 50 700 Td (a = b + c) Tj ET", "a = b + c");
 }
 
 TEST(text_drawn_twice_is_said_once)
 {
     check_page("BT /F 10 Tf 50 700 Td (bold) Tj ET BT /F 10 Tf 50.3 700 Td (bold) Tj ET",
                "bold");
+    check_page("BT /F 10 Tf 50 700 Td (a bold heading) Tj .4 0 Td (a bold heading) Tj ET",
+               "a bold heading");
     check_page("BT /F 10 Tf 50 700 Td (bold) Tj ET BT /F 10 Tf 90 700 Td (bold) Tj ET",
                "bold bold");
 }
@@ -206,6 +221,14 @@ TEST(columns_are_read_one_after_the_other)
     }
     check_page(content, "left1\nleft1\nleft1\nleft1\nleft1\n"
                         "right1\nright1\nright1\nright1\nright1");
+}
+
+TEST(a_heading_follows_a_title_in_the_middle)
+{
+    check_page("BT /F 20 Tf 250 700 Td (Title) Tj /F 12 Tf -200 -50 Td (Heading) Tj "
+               "/F 10 Tf 0 -30 Td (Text that is as wide as the page, and a bit more.) Tj "
+               "200 -600 Td (7) Tj ET",
+               "Title\nHeading\nText that is as wide as the page, and a bit more.\n7");
 }
 
 TEST(what_spans_columns_parts_them)
@@ -893,6 +916,12 @@ TEST(indexes_stay_in_their_line)
     end("");
     CHECK_INT(read_file(), 0);
     CHECK(strstr(buf_z(&text), "x2 + H2O\n") || strstr(buf_z(&text), "x2+ H2O\n"));
+    /* As browsers draw them: five sixths of the size. */
+    check_page("BT /F 12 Tf 50 700 Td (H) Tj /F 10 Tf 7.2 -3 Td (2) Tj /F 12 Tf 6 3 Td "
+               "(O x) Tj /F 10 Tf 21.6 4.5 Td (2) Tj ET",
+               "H2O x2");
+    /* The number of a note is no part of its first word. */
+    check_page("BT /F 7 Tf 50 704 Td (1) Tj /F 10 Tf 4.5 -4 Td (A note) Tj ET", "1 A note");
 }
 
 /* ---- what there is nothing to read of ---- */
