@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * HTML to text, tag by tag without a tree (HTML standard, 13.2.5, as far as text needs
- * it). White space becomes one blank, blocks begin lines, tabs separate the cells of a
- * table, scripts and styles are left out.
+ * it), from any character set that pages have. White space becomes one blank, blocks
+ * begin lines, tabs separate the cells of a table, scripts and styles are left out.
  */
 #include "document/math.h"
 #include "document/own.h"
-#include "text/glyph.h"
+#include "html/html.h"
+#include "text/webcharset.h"
 
-enum { TAG_MAX = 16, ENTITY_MAX = 16 };
+enum { TAG_MAX = 16, ENTITY_MAX = 40, LISTS_MAX = 32 };
 
 struct html {
     struct str s;
@@ -18,10 +19,12 @@ struct html {
     bool space;  /* blanks were seen, and nothing since */
     int newline; /* line ends that are due */
     bool item;   /* the mark of a list's item was just written */
+    size_t lists, count[LISTS_MAX]; /* that are open; their next numbers, 0: dots */
 };
 
 struct tag {
     char name[TAG_MAX];
+    struct xml attrs; /* has the attributes only */
     bool closing;
 };
 
@@ -63,78 +66,22 @@ static int put(struct html *h, struct str s)
 
 /* ---- characters ---- */
 
-/*
- * Finds the letter of a name that is a glyph's name with another ending (13.5, Latin and
- * Greek).
- */
-static size_t letter(struct str name, char *out, size_t room)
-{
-    static const struct {
-        const char *html, *glyph;
-    } endings[] = {{"uml", "dieresis"},
-                   {"circ", "circumflex"},
-                   {"cedil", "cedilla"},
-                   {"slash", "slash"},
-                   {"lig", ""}};
-    char glyph[32];
-    struct buf b = BUF_INIT(sizeof(glyph) - 1);
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-        struct str ending = str_of(endings[i].html);
-        if (name.n > ending.n && name.n < 10 && str_ends(name, ending)) {
-            buf_addf(&b, "%.*s%s", (int)(name.n - ending.n), name.p, endings[i].glyph);
-            n = glyph_text(buf_str(&b), out, room);
-            buf_release(&b);
-            return n;
-        }
-    }
-    return name.n > 1 ? glyph_text(name, out, room) : 0;
-}
-
-static bool entity(struct str name, struct buf *out)
-{
-    /* clang-format off */
-    static const char some[] =
-        "\1nbsp\2 \1mdash\2—\1ndash\2–\1hellip\2…\1lsquo\2‘\1rsquo\2’\1ldquo\2“"
-        "\1rdquo\2”\1bull\2•\1middot\2·\1laquo\2«\1raquo\2»\1copy\2©\1reg\2®\1trade\2™"
-        "\1times\2×\1deg\2°\1plusmn\2±\1le\2≤\1ge\2≥\1ne\2≠\1larr\2←\1rarr\2→\1uarr\2↑"
-        "\1darr\2↓\1sect\2§\1para\2¶\1pound\2£\1iexcl\2¡\1iquest\2¿\1szlig\2ß"
-        "\1frac12\2½\1frac14\2¼\1sup2\2²\1sup3\2³\1not\2¬\1thinsp\2 \1ensp\2 \1emsp\2 "
-        "\1shy\2\1zwj\2\1zwnj\2\1infin\2∞\1minus\2−\1check\2✓\1hearts\2♥\1dash\2‐"
-        "\1prime\2′\1";
-    /* clang-format on */
-    char text[16];
-    if (xml_entity(name, out))
-        return true;
-    const char *found = docread_word(some, name);
-    if (found[-1] == 2) /* it is there, maybe without a text */
-        return buf_add(out, found, strcspn(found, "\1")) == 0;
-    size_t n = letter(name, text, sizeof(text));
-    return n && buf_add(out, text, n) == 0;
-}
-
-/* Takes one character, or an entity. */
+/* Takes one character, or a reference to one. */
 static int take_char(struct html *h)
 {
     struct str rest = str_sub(h->s, h->at, ENTITY_MAX);
-    if (*rest.p == '&') {
-        char text[8];
-        struct buf b = BUF_INIT(sizeof(text));
-        long end = str_chr(rest, ';');
-        bool known = end > 1 && entity(str_sub(rest, 1, (size_t)end - 1), &b);
-        int rc = 0;
-        if (known) {
-            h->at += (size_t)end + 1;
-            if (str_eq(buf_str(&b), STR(" ")) && !h->pre)
-                h->space = true;
-            else
-                rc = put(h, buf_str(&b));
-            buf_release(&b);
-            return rc;
-        }
-        buf_release(&b);
-    }
-    h->at++;
+    char text[16];
+    struct buf b = BUF_INIT(sizeof(text));
+    size_t n = *rest.p == '&' ? html_entity(rest, false, &b) : 0;
+    int rc = 0;
+    h->at += n ? n : 1;
+    if (str_eq(buf_str(&b), STR("\u00a0")) && !h->pre)
+        h->space = true;
+    else if (n && !str_eq(buf_str(&b), STR("\u00ad")))
+        rc = put(h, buf_str(&b));
+    buf_release(&b);
+    if (n)
+        return rc;
     if (!is_space(*rest.p))
         return put(h, str_n(rest.p, 1));
     if (h->pre)
@@ -178,6 +125,7 @@ static bool read_tag(struct html *h, struct tag *t)
     }
     if (n == 0)
         return false;
+    size_t from = at;
     char quote = 0;
     for (; at < h->s.n && (quote || h->s.p[at] != '>'); at++) {
         char c = h->s.p[at];
@@ -186,6 +134,7 @@ static bool read_tag(struct html *h, struct tag *t)
         else if ((c == '"' || c == '\'') && h->s.p[at - 1] == '=')
             quote = c;
     }
+    t->attrs.attrs = str_sub(h->s, from, at - from);
     h->at = at < h->s.n ? at + 1 : at;
     return true;
 }
@@ -216,6 +165,38 @@ static int put_math(struct html *h, size_t from)
     return rc;
 }
 
+static bool is_list(const struct tag *t)
+{
+    return strcmp(t->name, "ol") == 0 || strcmp(t->name, "ul") == 0;
+}
+
+/* Appends the dot or number of an item. */
+static int put_item_mark(struct html *h, const struct tag *t)
+{
+    bool known = h->lists && h->lists <= LISTS_MAX;
+    size_t *count = known ? &h->count[h->lists - 1] : NULL;
+    want_lines(h, 1);
+    int rc = put(h, STR("- "));
+    if (rc == 0 && known && *count) {
+        *count = xml_attr_number(&t->attrs, "value", *count);
+        buf_truncate(h->out, h->out->n - 2);
+        rc = buf_addf(h->out, "%zu. ", (*count)++);
+    }
+    h->item = true;
+    return rc;
+}
+
+/* Appends what a picture shows. */
+static int put_picture(struct html *h, const struct tag *t)
+{
+    struct buf alt = BUF_INIT(4096);
+    int rc = 0;
+    if (xml_attr(&t->attrs, "alt", &alt) && alt.n && (rc = begin_text(h)) == 0)
+        rc = buf_addf(h->out, "[Image: %.*s]", STR_ARG(buf_str(&alt)));
+    buf_release(&alt);
+    return rc;
+}
+
 static int open_tag(struct html *h, const struct tag *t, size_t from)
 {
     if (strcmp(t->name, "math") == 0)
@@ -228,10 +209,9 @@ static int open_tag(struct html *h, const struct tag *t, size_t from)
         h->newline++;
         h->space = false;
     } else if (strcmp(t->name, "li") == 0) {
-        want_lines(h, 1);
-        int rc = put(h, STR("- "));
-        h->item = true;
-        return rc;
+        return put_item_mark(h, t);
+    } else if (strcmp(t->name, "img") == 0) {
+        return put_picture(h, t);
     } else if (strcmp(t->name, "pre") == 0) {
         want_lines(h, 2);
         h->pre++;
@@ -243,6 +223,9 @@ static int open_tag(struct html *h, const struct tag *t, size_t from)
     } else if (kind_of(t->name) == 'b') {
         want_lines(h, 1);
     }
+    if (is_list(t) && ++h->lists <= LISTS_MAX)
+        h->count[h->lists - 1] = *t->name == 'o' ? xml_attr_number(&t->attrs, "start", 1)
+                                                 : 0;
     return 0;
 }
 
@@ -250,6 +233,7 @@ static void close_tag(struct html *h, const struct tag *t)
 {
     if (strcmp(t->name, "pre") == 0 && h->pre > 0)
         h->pre--;
+    h->lists -= is_list(t) && h->lists;
     if (kind_of(t->name) == 'p')
         want_lines(h, 2);
     else if (kind_of(t->name) == 'b')
@@ -275,8 +259,10 @@ static bool skip_comment(struct html *h)
 
 int docread_html(struct str bytes, struct buf *out, struct err *e)
 {
-    struct html h = {.s = bytes, .from = out->n, .out = out};
-    int rc = 0;
+    struct buf utf8 = BUF_INIT(DOCREAD_FILE_MAX);
+    char unknown[40];
+    int rc = webcharset_read(bytes, STR(""), true, &utf8, unknown);
+    struct html h = {.s = buf_str(&utf8), .from = out->n, .out = out};
     while (rc == 0 && h.at < h.s.n) {
         struct tag t;
         size_t from = h.at;
@@ -293,5 +279,6 @@ int docread_html(struct str bytes, struct buf *out, struct err *e)
     }
     if (rc == 0 && out->n > h.from)
         rc = buf_addc(out, '\n');
+    buf_release(&utf8);
     return rc < 0 ? docread_too_long(out, e) : 0;
 }

@@ -218,13 +218,18 @@ static bool attribute(const struct xml *x, struct str wanted, bool prefixed,
         while (at < s.n && s.p[at] != '=' && !is_space(s.p[at]))
             at++;
         struct str name = str_sub(s, from, at - from);
-        while (at < s.n && (is_space(s.p[at]) || s.p[at] == '='))
+        while (at < s.n && is_space(s.p[at]))
             at++;
-        if (at >= s.n || (s.p[at] != '"' && s.p[at] != '\''))
+        if (at + 1 >= s.n)
             return false;
-        char quote = s.p[at++];
+        if (s.p[at] != '=')
+            continue; /* HTML: no value, and below no quotes */
+        do
+            at++;
+        while (at < s.n && is_space(s.p[at]));
+        char quote = at < s.n && (s.p[at] == '"' || s.p[at] == '\'') ? s.p[at++] : 0;
         size_t value = at;
-        while (at < s.n && s.p[at] != quote)
+        while (at < s.n && (quote ? s.p[at] != quote : !is_space(s.p[at])))
             at++;
         if (str_eq(local(name), wanted) && (!prefixed || name.n > wanted.n))
             return resolve(str_sub(s, value, at - value), out) == 0;

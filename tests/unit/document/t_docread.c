@@ -604,8 +604,25 @@ TEST(html)
                "a\tb\n1\t\t2");
     check_html("<pre>  a\n b</pre>c", "  a\n b\n\nc");
     check_html("&lt;&eacute;&Ouml;&#8364;&#x41;&nbsp;&mdash;&unknown; a & b < c &amp",
-               "<éÖ€A —&unknown; a & b < c &amp");
+               "<éÖ€A —&unknown; a & b < c &");
+    check_html("&sum;&euro;&ETH;&frac34;&#147;&harr; a&nbspb&copy c &lt3 s&shy;t",
+               "∑€Ð¾“↔ a b© c <3 st");
+    check_html("<ol start=3><li>c<ul><li>x</ul><li>d<li value='7'>g</ol><ul><li>y</ul>",
+               "3. c\n- x\n4. d\n7. g\n- y");
+    check_html("a<img hidden src=a.png alt='a cat &amp; a mat'><img alt=''>b",
+               "a[Image: a cat & a mat]b");
     check_html("a<!-- <p> -->b<a href='x>y' t=\"<\">c</a><", "abc<");
+}
+
+TEST(html_in_other_character_sets)
+{
+    check_html("<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2", "Привет");
+    check_html("<meta http-equiv=Content-Type content='text/html; charset=Shift_JIS'>"
+               "\x93\xfa\x96\x7b",
+               "日本");
+    check_html("<p>gr\xfc\xdf", "grüß");
+    write_file("a.html", STR("\xff\xfe<\0p\0>\0\xfc\0"));
+    check_read(DOCREAD_HTML, "[Reading HTML file from F]\nü\n");
 }
 
 TEST(notebooks)
