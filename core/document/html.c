@@ -99,14 +99,13 @@ static int take_char(struct html *h)
 static char kind_of(const char *name)
 {
     static const char tags[] =
-        "\1address\2b\1article\2b\1aside\2b\1body\2b\1caption\2b\1center\2b\1dd\2b"
-        "\1details\2b\1div\2b\1dl\2b\1dt\2b\1fieldset\2b\1figcaption\2b\1figure\2b"
-        "\1footer\2b\1form\2b\1header\2b\1html\2b\1legend\2b\1li\2b\1main\2b\1nav\2b"
-        "\1ol\2b\1option\2b\1section\2b\1summary\2b\1table\2b\1tbody\2b\1tfoot\2b"
-        "\1thead\2b\1title\2b\1tr\2b\1ul\2b\1p\2p\1h1\2p\1h2\2p\1h3\2p\1h4\2p\1h5\2p"
-        "\1h6\2p\1hr\2p\1blockquote\2p\1pre\2p\1script\2h\1style\2h\1template\2h"
-        "\1svg\2h\1noscript\2h\1";
-    return *docread_word(tags, str_of(name));
+        "\1body\2b\1caption\2b\1dd\2b\1dt\2b\1form\2b\1html\2b\1legend\2b\1li\2b"
+        "\1option\2b\1table\2b\1tbody\2b\1tfoot\2b\1thead\2b\1title\2b\1tr\2b\1p\2p"
+        "\1h1\2p\1h2\2p\1h3\2p\1h4\2p\1h5\2p\1h6\2p\1hr\2p\1blockquote\2p\1pre\2p"
+        "\1script\2h\1style\2h\1template\2h\1svg\2h\1noscript\2h\1";
+    const char *found = docread_word(tags, str_of(name));
+    bool block = html_flags(html_tag_of(str_of(name))) & HTML_IS_BLOCK & ~HTML_IS_SPECIAL;
+    return *found ? *found : block ? 'b' : 0;
 }
 
 /* Reads what follows "<". Returns false if it is not a tag. */

@@ -277,6 +277,9 @@ struct pdf_page {
     size_t mute;   /* those whose character is unknown */
 };
 
+/* Of a function in a file that is made fast: it is small instead. */
+#define PDF_SMALL __attribute__((cold, noinline))
+
 enum pdf_before { PDF_JOINED, PDF_BLANK, PDF_NEW_LINE };
 
 /* Letters without a gap on one base line, turned so that they run to the right. */

@@ -105,7 +105,7 @@ static struct pdf_word *last_word(const struct pdf_words *p)
 }
 
 /* Whether a glyph of a slanted text begins where the last one ends. */
-static bool slants_on(const struct pdf_glyph *last, const struct pdf_glyph *g)
+PDF_SMALL static bool slants_on(const struct pdf_glyph *last, const struct pdf_glyph *g)
 {
     return fabsf(g->dx * g->dy) > SLANT * g->size * g->size && last->n &&
            fabsf(last->x + last->dx - g->x) + fabsf(last->y + last->dy - g->y) <=
@@ -125,14 +125,13 @@ static bool is_east_asian(char c) { return (unsigned char)c >= 0xe3; /* U+3000 o
 
 /*
  * East Asian text may be drawn letter below letter, as text that runs down the page.
- * Returns whether a letter is below the last one; then that one runs down, too.
+ * Returns whether such a letter is below the last one; then that one runs down, too.
  */
-static bool runs_down(struct pdf_words *p, const struct pdf_glyph *g, struct str s)
+PDF_SMALL static bool runs_down(struct pdf_words *p, const struct pdf_glyph *g)
 {
     struct pdf_word *w = last_word(p);
     struct pdf_glyph *o = &p->last;
-    if (!w || !o->n || !is_east_asian(*s.p) ||
-        !is_east_asian(p->text.p[p->text.n - o->n]) ||
+    if (!w || !o->n || !is_east_asian(p->text.p[p->text.n - o->n]) ||
         fabsf(o->x - g->x) > SAME_PLACE * g->size ||
         fabsf(o->y - g->size - g->y) > SAME_PLACE * g->size)
         return false;
@@ -149,7 +148,7 @@ static bool runs_down(struct pdf_words *p, const struct pdf_glyph *g, struct str
 static int add_letter(struct pdf_words *p, const struct pdf_glyph *glyph, struct str s)
 {
     struct pdf_glyph turned = *glyph, *g = &turned;
-    if (runs_down(p, g, s)) {
+    if (is_east_asian(*s.p) && runs_down(p, g)) {
         g->dx = 0;
         g->dy = -g->size;
     }
@@ -187,7 +186,7 @@ static struct str text_of(const struct pdf_words *p, const struct pdf_glyph *g)
 }
 
 /* Whether the middle of the accent is over the letter. */
-static bool upon(const struct pdf_glyph *accent, const struct pdf_glyph *letter)
+PDF_SMALL static bool upon(const struct pdf_glyph *accent, const struct pdf_glyph *letter)
 {
     float a0, a1, ay, x0, x1, y;
     int turn = turn_of(letter);
@@ -200,7 +199,7 @@ static bool upon(const struct pdf_glyph *accent, const struct pdf_glyph *letter)
 }
 
 /* Puts an accent on a letter. Returns 0 if they cannot be combined. */
-static size_t accented(struct str letter, struct str accent, char out[8])
+PDF_SMALL static size_t accented(struct str letter, struct str accent, char out[8])
 {
     uint32_t base, mark;
     if (letter.n == 0 || utf8_decode(letter, &base) != (int)letter.n ||
@@ -210,14 +209,14 @@ static size_t accented(struct str letter, struct str accent, char out[8])
 }
 
 /* Adds the waiting accent as a character of its own, since no letter came. */
-static int let_go(struct pdf_words *p)
+PDF_SMALL static int add_held(struct pdf_words *p)
 {
-    if (!p->held.n)
-        return 0;
     struct pdf_glyph g = p->held;
     p->held.n = 0;
     return add_letter(p, &g, text_of(p, &g));
 }
+
+static int let_go(struct pdf_words *p) { return p->held.n ? add_held(p) : 0; }
 
 static bool is_accent(struct str s)
 {
@@ -226,7 +225,8 @@ static bool is_accent(struct str s)
 }
 
 /* Adds an accent, which is drawn after its letter or before it. */
-static int add_accent(struct pdf_words *p, const struct pdf_glyph *g, struct str s)
+PDF_SMALL static int add_accent(struct pdf_words *p, const struct pdf_glyph *g,
+                                struct str s)
 {
     char both[8];
     if (let_go(p) < 0)
@@ -277,7 +277,7 @@ static bool lower(char c) { return (c >= 'a' && c <= 'z') || c & 0x80; }
  * Drops the hyphens at the end of a line if they divide a word, of which `next` is the
  * rest: -, U+2010 and U+00AD. Returns whether they did.
  */
-static bool undivide(struct buf *out, size_t from, struct str next)
+PDF_SMALL static bool undivide(struct buf *out, size_t from, struct str next)
 {
     struct str s = str_sub(buf_str(out), from, out->n);
     size_t n = s.n;
