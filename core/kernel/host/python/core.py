@@ -139,6 +139,7 @@ class Out:
     encoding, errors, newlines, closed = 'UTF-8', 'strict', None, False
     line_buffering = write_through = False
     mode = 'w'
+    other = None  # the other one: what was written there first is sent first
 
     def __init__(self, name, fd):
         self.name, self.fd, self.parts, self.size = name, fd, [], 0
@@ -154,6 +155,8 @@ class Out:
             parent = kernel.parent_now()
             if self.parts and self.of is not parent:
                 self._flush()
+            if self.other:
+                self.other._flush()
             self.of = parent
             self.parts.append(text)
             self.size += len(text)
@@ -223,10 +226,11 @@ class Kernel:
         self.running = False
         self.flags = 0       # what cells imported from __future__
         self.loop = None     # asyncio's, once a cell awaited
+        self.tasks = False   # the cell makes tasks: the loop must be running
         self.payload = []
         self.allow_stdin = False
         self.sources = {}    # file name: (cell's number, source)
-        self.leaving = None  # keepkernel of exit()
+        self.leaving = None  # False: the kernel ends after this message
         self.result = None   # a magic's way to fail: (ename, evalue)
 
     # ---- names that cells see
@@ -255,6 +259,8 @@ class Kernel:
 
     def publish(self, kind, content, metadata=None):
         self.flush()
+        if os.getpid() != PID:  # a cell forked, and its child goes on
+            return
         wire.send('iopub', kind, content, self.parent_now(), metadata)
 
     def serve(self):
@@ -286,6 +292,8 @@ class Kernel:
                 reply = {'status': 'error', 'ename': 'KeyboardInterrupt', 'evalue': '',
                          'traceback': []}
             self.flush()
+            if os.getpid() != PID:
+                os._exit(0)
             if reply is not None:
                 wire.send(channel, kind[:-7] + 'reply', reply, header)
             wire.send('iopub', 'status', {'execution_state': 'idle'}, header)
@@ -356,6 +364,7 @@ class Kernel:
 
     def run(self, code):
         """Runs a cell; the content of its error message, or None."""
+        _signal.signal(_signal.SIGINT, on_interrupt)  # whatever an earlier cell did
         self.running = True
         try:
             try:
@@ -381,6 +390,7 @@ class Kernel:
             if code is None:
                 return
         self.sources[name] = (self.number, code)
+        self.tasks = ('create_task(' in code or 'get_running_loop(' in code) and 'asyncio.run(' not in code
         if 'linecache' in sys.modules:
             extra('to_linecache')(name, code)
         self.run_source(code, name, self.ns)
@@ -403,8 +413,9 @@ class Kernel:
     def run_tree(self, tree, name, mode, flags, ns):
         code = compile(tree, name, mode, flags | self.flags, True)
         self.flags |= code.co_flags & FUTURES
-        value = eval(code, ns)
-        return extra('wait_for')(self, value) if code.co_flags & COROUTINE else value
+        if code.co_flags & COROUTINE:
+            return extra('wait_for')(self, eval(code, ns))
+        return extra('in_loop')(self, code, ns) if self.tasks else eval(code, ns)
 
     def show(self, value):
         """The value of a cell."""
@@ -448,7 +459,7 @@ class Exit:
     """exit, exit() and quit(): the kernel ends after this cell."""
 
     def __call__(self, keep_kernel=False):
-        kernel.leaving = keep_kernel
+        kernel.leaving = None if keep_kernel else False
         kernel.payload.append({'source': 'ask_exit', 'keepkernel': bool(keep_kernel)})
 
     def __repr__(self):
@@ -567,6 +578,7 @@ os.set_inheritable(FD, False)
 _signal.signal(_signal.SIGINT, on_interrupt)
 _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)
 sys.stdout, sys.stderr = Out('stdout', 1), Out('stderr', 2)
+sys.stdout.other, sys.stderr.other = sys.stderr, sys.stdout
 kernel.prepare()
 keep_code()
 try:

@@ -561,6 +561,13 @@ def wait_for(k, value):
         raise
 
 
+def in_loop(k, code, ns):
+    """Runs code while the loop runs, as in ipykernel; asyncio.run() would refuse."""
+    async def cell():
+        return eval(code, ns)
+    return wait_for(k, cell())
+
+
 # ---- rewriting
 
 ASSIGNED = re.compile(r'^(\s*)([\w\s.,\[\]"\']+?)\s*=\s*([%!])(?!=)\s*(.*)$', re.S)
