@@ -107,22 +107,57 @@ static int put_cell(struct chart *c, struct buf *to)
     return rc;
 }
 
+/* Reads the part whose id an attribute of the element has; false if there is none. */
+static bool read_part(struct package *p, const struct xml *x, const char *attr,
+                      struct str rels, struct str from, struct buf *part)
+{
+    struct buf name = BUF_INIT(4096), id = BUF_INIT(4096);
+    struct err none = ERR_INIT;
+    bool read = xml_attr_prefixed(x, attr, &id) &&
+                package_target(rels, from, buf_str(&id), "", &name) &&
+                package_read(p, buf_str(&name), part, &none) == 0;
+    buf_release(&name);
+    buf_release(&id);
+    return read;
+}
+
+int docread_diagram(struct package *p, const struct xml *x, struct str rels,
+                    struct str from, struct buf *out)
+{
+    struct buf part = BUF_INIT(PACKAGE_PART_MAX);
+    struct xml d = XML_INIT(STR(""));
+    enum xml_kind k;
+    bool text = false, any = false;
+    int rc = 0;
+    if (read_part(p, x, "dm", rels, from, &part))
+        d.s = buf_str(&part);
+    while (rc == 0 && (k = xml_next(&d)) != XML_END && k != XML_BAD) {
+        if (k == XML_TEXT && text) {
+            rc = any ? 0 : buf_addz(out, "- ");
+            rc |= xml_text(&d, out);
+            any = true;
+        } else if (k == XML_CLOSE && xml_is(&d, "p")) {
+            rc = any ? buf_addc(out, '\n') : 0;
+            any = false;
+        }
+        text = k == XML_OPEN && xml_is(&d, "t");
+    }
+    buf_release(&part);
+    return rc;
+}
+
 int docread_chart(struct package *p, const struct xml *x, struct str rels,
                   struct str from, bool markdown, struct buf *out)
 {
-    struct buf part = BUF_INIT(PACKAGE_PART_MAX), name = BUF_INIT(4096);
-    struct buf id = BUF_INIT(4096);
+    struct buf part = BUF_INIT(PACKAGE_PART_MAX);
     struct chart c = {.out = out, .markdown = markdown};
-    struct err none = ERR_INIT;
     enum xml_kind k;
     int rc = 0;
     buf_init(&c.title, 4096);
     buf_init(&c.name, 4096);
     buf_init(&c.row, ROW_MAX);
     buf_init(&c.above, ROW_MAX);
-    if (xml_attr_prefixed(x, "id", &id) &&
-        package_target(rels, from, buf_str(&id), "", &name) &&
-        package_read(p, buf_str(&name), &part, &none) == 0)
+    if (read_part(p, x, "id", rels, from, &part))
         c.x = (struct xml)XML_INIT(buf_str(&part));
     while (rc == 0 && (k = xml_next(&c.x)) != XML_END && k != XML_BAD) {
         if (k == XML_OPEN)
@@ -139,8 +174,6 @@ int docread_chart(struct package *p, const struct xml *x, struct str rels,
     if (rc == 0 && c.rows)
         rc = buf_addc(out, '\n');
     buf_release(&part);
-    buf_release(&name);
-    buf_release(&id);
     buf_release(&c.title);
     buf_release(&c.name);
     buf_release(&c.row);

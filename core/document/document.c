@@ -8,6 +8,7 @@
 #include "document/pdf/pdf.h"
 #include "os/file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -59,6 +60,25 @@ static const struct document_kind kinds[] = {
     {"application/x-ipynb+json", DOCREAD_IPYNB},
 };
 
+/*
+ * Other names of such files: with macros (.docm), templates (.dotx, .ott), shows (.ppsx),
+ * drawings (.odg).
+ */
+static enum docread_kind other_kind(struct str name)
+{
+    static const char names[] =
+        "\1.docm\0022\1.dotx\0022\1.dotm\0022\1.pptm\0023\1.potx\0023\1.potm\0023"
+        "\1.ppsx\0023\1.ppsm\0023\1.xlsm\0024\1.xltx\0024\1.xltm\0024"
+        "\1.odg\0025\1.ott\0025\1.ots\0025\1.otp\0025\1";
+    _Static_assert(DOCREAD_DOCX == 2 && DOCREAD_ODF == 5, "the names have these numbers");
+    char ending[8] = "";
+    for (size_t i = 0, n = name.n < 5 ? name.n : 5; i < n; i++)
+        ending[i] = (char)tolower((unsigned char)name.p[name.n - n + i]);
+    const char *dot = strchr(ending, '.');
+    const char *found = docread_word(names, str_of(dot ? dot : ""));
+    return *found ? (enum docread_kind)(*found - '0') : DOCREAD_AUTO;
+}
+
 enum docread_kind docread_kind_of(struct str name, struct str head)
 {
     struct str type = str_of(mime_of(name, head));
@@ -70,7 +90,7 @@ enum docread_kind docread_kind_of(struct str name, struct str head)
         return DOCREAD_IMAGE;
     if (str_starts(type, STR("audio/")))
         return DOCREAD_AUDIO;
-    return str_starts(type, STR("video/")) ? DOCREAD_VIDEO : DOCREAD_AUTO;
+    return str_starts(type, STR("video/")) ? DOCREAD_VIDEO : other_kind(name);
 }
 
 /* Appends the first line, as OpenHands' parse_ functions print it. */

@@ -15,7 +15,12 @@
 
 #include <stdlib.h>
 
-enum { NOTES_MAX = 65536, HEADERS_MAX = 256, ID_MAX = 64 };
+enum {
+    NOTES_MAX = 65536,
+    HEADERS_MAX = 256,
+    ID_MAX = 64,
+    COLUMNS_MAX = 63 /* of a table; Word's */
+};
 
 #define ASIDE SIZE_MAX /* a body's depth: no paragraph of this part is directly in it */
 
@@ -33,6 +38,7 @@ struct docx {
     size_t paragraphs;
     int nested; /* paragraphs that are open */
     int cells, skip;
+    size_t span; /* columns of the cell (17.4.17) */
     bool in_text;
     bool markdown;
     bool in_look;           /* in the properties of a run */
@@ -52,7 +58,7 @@ struct docx {
 static bool is_skipped(const struct xml *x)
 {
     static const char names[] = "\1Fallback\2-\1instrText\2-\1del\2-\1moveFrom\2-\1rPr\2-"
-                                "\1pPr\2-\1";
+                                "\1pPr\2-\1rt\2-\1";
     return *docread_word(names, x->name);
 }
 
@@ -158,11 +164,26 @@ static int end_paragraph(struct docx *d)
     return rc < 0 ? rc : flush_aside(d);
 }
 
+static size_t columns(const struct xml *x)
+{
+    uint64_t n = xml_attr_number(x, "val", 1);
+    return n < COLUMNS_MAX ? (size_t)n : COLUMNS_MAX;
+}
+
+static int put_tabs(struct docx *d, size_t n)
+{
+    int rc = 0;
+    for (; rc == 0 && n > 0; n--)
+        rc = buf_addc(&d->aside, '\t');
+    return rc;
+}
+
 static int end_cell(struct docx *d)
 {
     while (d->aside.n && d->aside.p[d->aside.n - 1] == ' ')
         buf_truncate(&d->aside, d->aside.n - 1);
-    return buf_addc(&d->aside, d->markdown && d->cells ? ' ' : '\t');
+    return d->markdown && d->cells ? buf_addc(&d->aside, ' ')
+                                   : put_tabs(d, d->cells ? 1 : d->span);
 }
 
 /* Makes the text after the last newline a row. */
@@ -263,11 +284,24 @@ static int put_note_mark(struct docx *d, char kind)
     return buf_addf(current(d), "[^%zu]", (size_t)n);
 }
 
+/* Appends the text that stands in for a picture (20.4.2.5). */
+static int put_picture(struct docx *d)
+{
+    struct buf text = BUF_INIT(4096);
+    int rc = 0;
+    if (xml_attr(&d->x, "descr", &text) && text.n)
+        rc = buf_addf(current(d), "[Image: %s]", buf_z(&text));
+    buf_release(&text);
+    return rc;
+}
+
 static int put_chart(struct docx *d)
 {
     struct buf *out = &d->aside;
     if (out->n && out->p[out->n - 1] != '\n')
         buf_addc(out, '\n');
+    if (xml_is(&d->x, "relIds"))
+        return docread_diagram(d->p, &d->x, buf_str(&d->rels), d->name, out);
     return docread_chart(d->p, &d->x, buf_str(&d->rels), d->name, d->markdown, out);
 }
 
@@ -286,8 +320,14 @@ static int open_other(struct docx *d)
         return put_note_mark(d, 'c');
     else if (xml_is(x, "sym"))
         return put_symbol(d);
-    else if (xml_is(x, "chart") && !d->cells && d->body != ASIDE)
+    else if ((xml_is(x, "chart") || xml_is(x, "relIds")) && !d->cells && d->body != ASIDE)
         return put_chart(d);
+    else if (xml_is(x, "docPr"))
+        return put_picture(d);
+    else if (xml_is(x, "gridSpan") && d->cells == 1)
+        d->span = columns(x);
+    else if (xml_is(x, "gridBefore") && !d->cells)
+        return put_tabs(d, columns(x));
     else if (xml_is(x, "checkBox"))
         d->in_check = true;
     else if (d->in_check && (xml_is(x, "default") || xml_is(x, "checked")))
@@ -305,15 +345,15 @@ static int open(struct docx *d)
         d->in_look = xml_is(x, "rPr");
     } else if (xml_is(x, "p") && d->nested++ == 0)
         d->look = (struct docx_look){0};
-    else if (xml_is(x, "tc"))
-        d->cells++;
+    else if (xml_is(x, "tc") && d->cells++ == 0)
+        d->span = 1;
     else if (xml_is(x, "tbl") && !d->cells)
         d->rows = 0;
     else if (xml_is(x, "hyperlink") && d->markdown && d->nested && d->body != ASIDE)
         return begin_link(d);
     else if (xml_is(x, "t"))
         d->in_text = true;
-    else if (xml_is(x, "tab"))
+    else if (xml_is(x, "tab") || xml_is(x, "ptab"))
         return buf_addc(current(d), d->markdown && d->cells ? ' ' : '\t');
     else if (xml_is(x, "br") || xml_is(x, "cr"))
         return buf_addc(current(d), d->cells ? ' ' : '\n');

@@ -55,6 +55,9 @@ int package_main(struct package *p, const char *usual, struct buf *name, struct 
  */
 int docread_chart(struct package *p, const struct xml *x, struct str rels,
                   struct str from, bool markdown, struct buf *out);
+/* The same with the texts of a diagram (SmartArt), each a line that begins with "- ". */
+int docread_diagram(struct package *p, const struct xml *x, struct str rels,
+                    struct str from, struct buf *out);
 
 /* ---- the formats: the text of an open file, appended; return as docread_text ---- */
 

@@ -63,6 +63,17 @@ static int mark_hidden(struct slide *s)
     return hidden ? buf_addz(s->out, "[hidden slide]\n") : 0;
 }
 
+/* Appends the text that stands in for a picture or another object. */
+static int put_picture(struct slide *s)
+{
+    struct buf text = BUF_INIT(4096);
+    int rc = 0;
+    if (xml_attr(&s->x, "descr", &text) && text.n)
+        rc = buf_addf(s->out, "[Image: %s]\n", buf_z(&text));
+    buf_release(&text);
+    return rc;
+}
+
 static int open(struct slide *s)
 {
     const struct xml *x = &s->x;
@@ -77,6 +88,10 @@ static int open(struct slide *s)
         return math_line(&s->x, &s->shape);
     } else if (xml_is(x, "chart") && !s->notes) {
         return docread_chart(s->p, x, s->rels, s->name, s->markdown, s->out);
+    } else if (xml_is(x, "relIds") && !s->notes) {
+        return docread_diagram(s->p, x, s->rels, s->name, s->out);
+    } else if (xml_is(x, "cNvPr") && s->markdown && !s->notes) {
+        return put_picture(s);
     } else if (xml_is(x, "sld")) {
         return mark_hidden(s);
     } else if (xml_is(x, "Fallback")) {

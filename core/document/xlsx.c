@@ -457,6 +457,41 @@ static int read_sheet(struct book *b, struct err *e)
     return k == XML_BAD ? damaged(e, "a sheet is cut off") : 0;
 }
 
+/*
+ * Appends the comments of the sheet whose part is b->target, each a line with the name of
+ * its cell (18.7).
+ */
+static int put_comments(struct book *b, struct err *e)
+{
+    struct buf sheet = BUF_INIT(4096), rels = BUF_INIT(PACKAGE_PART_MAX);
+    struct err none = ERR_INIT;
+    buf_adds(&sheet, buf_str(&b->target));
+    package_rels(&b->p, buf_str(&sheet), &rels);
+    buf_reset(&b->part);
+    if (package_target(buf_str(&rels), buf_str(&sheet), STR(""), "/comments", &b->target))
+        package_read(&b->p, buf_str(&b->target), &b->part, &none);
+    struct xml x = XML_INIT(buf_str(&b->part));
+    enum xml_kind k;
+    bool text = false;
+    while ((k = xml_next(&x)) != XML_END && k != XML_BAD) {
+        if (k == XML_OPEN && xml_is(&x, "comment")) {
+            buf_addz(b->out, "\nComment at ");
+            xml_attr(&x, "ref", b->out);
+            buf_addz(b->out, ": ");
+        } else if (k == XML_CLOSE && xml_is(&x, "comment")) {
+            buf_addc(b->out, '\n');
+        } else if (k == XML_TEXT && text) {
+            buf_reset(&b->formula);
+            xml_text(&x, &b->formula);
+            put_flat(b->out, buf_str(&b->formula));
+        }
+        text = k == XML_OPEN && xml_is(&x, "t");
+    }
+    buf_release(&sheet);
+    buf_release(&rels);
+    return buf_full(b->out) ? docread_too_long(b->out, e) : 0;
+}
+
 /* ---- the workbook ---- */
 
 static int put_sheet(struct book *b, const struct xml *x, size_t n, struct err *e)
@@ -475,8 +510,10 @@ static int put_sheet(struct book *b, const struct xml *x, size_t n, struct err *
         !package_target(buf_str(&b->rels), buf_str(&b->name), buf_str(&b->id), "",
                         &b->target))
         return damaged(e, "a sheet is missing");
-    return package_read(&b->p, buf_str(&b->target), &b->part, e) < 0 ? -1
-                                                                     : read_sheet(b, e);
+    return package_read(&b->p, buf_str(&b->target), &b->part, e) < 0 ||
+                   read_sheet(b, e) < 0
+               ? -1
+               : put_comments(b, e);
 }
 
 static int read_sheets(struct book *b, struct err *e)

@@ -243,7 +243,7 @@ static void find_line(struct layout *a, const struct block *b, struct pdf_word *
  * wider than the other gaps; a line without either is left as it is, unless the page
  * draws its blanks.
  */
-PDF_SMALL static void join_letters(const struct layout *a, struct pdf_word *w, size_t n)
+static void join_letters(const struct layout *a, struct pdf_word *w, size_t n)
 {
     size_t letters = 0;
     float least = APART * w->size;

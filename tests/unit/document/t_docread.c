@@ -739,6 +739,12 @@ TEST(kinds)
     CHECK_INT(docread_kind_of(STR("b.htm"), STR("")), DOCREAD_HTML);
     CHECK_INT(docread_kind_of(STR("b.mkv"), STR("")), DOCREAD_VIDEO);
     CHECK_INT(docread_kind_of(STR("b.txt"), STR("")), DOCREAD_AUTO);
+    CHECK_INT(docread_kind_of(STR("b.DOCM"), STR("PK\3\4")), DOCREAD_DOCX);
+    CHECK_INT(docread_kind_of(STR("b.ppsx"), STR("PK\3\4")), DOCREAD_PPTX);
+    CHECK_INT(docread_kind_of(STR("b.xltm"), STR("PK\3\4")), DOCREAD_XLSX);
+    CHECK_INT(docread_kind_of(STR("b.odg"), STR("PK\3\4")), DOCREAD_ODF);
+    CHECK_INT(docread_kind_of(STR("b.x.ott"), STR("PK\3\4")), DOCREAD_ODF);
+    CHECK_INT(docread_kind_of(STR("docm"), STR("PK\3\4")), DOCREAD_AUTO);
     write_file("a.txt", STR("text"));
     check_failed(DOCREAD_AUTO, ERR_UNSUPPORTED, "its format is not one");
 }
@@ -938,6 +944,71 @@ TEST(docx_charts)
     check_read(DOCREAD_DOCX,
                "[Reading DOCX file from F]\n@@ Page 1 @@\nLook:\n\nChart: Sales\n"
                "\tEast\t\tWest\n2024\t1.5\t\t7\n2025\t2\n\n\n");
+}
+
+static const char diagram[] =
+    "<dgm:dataModel><dgm:ptLst><dgm:pt><dgm:t><a:p><a:r><a:t>Plan &amp; </a:t></a:r><a:r>"
+    "<a:t>do</a:t></a:r></a:p></dgm:t></dgm:pt><dgm:pt><dgm:t><a:p/></dgm:t></dgm:pt>"
+    "<dgm:pt><dgm:t><a:p><a:t>Check</a:t></a:p></dgm:t></dgm:pt></dgm:ptLst>"
+    "</dgm:dataModel>";
+
+TEST(diagrams_and_texts_for_pictures)
+{
+    struct part docx[] = {
+        {"_rels/.rels", RELS("x", "officeDocument", "w/main.xml")},
+        {"w/main.xml",
+         "<w:document><w:body><w:p><w:drawing><wp:docPr id='1' descr='a cat'/></w:drawing>"
+         "<w:t> sits</w:t><dgm:relIds r:lo='x' r:dm='c'/></w:p></w:body></w:document>"},
+        {"w/_rels/main.xml.rels", RELS("c", "diagramData", "c.xml")},
+        {"w/c.xml", diagram}};
+    struct part pptx[] = {
+        {"_rels/.rels", RELS("x", "officeDocument", "ppt/presentation.xml")},
+        {"ppt/presentation.xml", "<p><sldId r:id='a'/></p>"},
+        {"ppt/_rels/presentation.xml.rels", RELS("a", "slide", "slides/1.xml")},
+        {"ppt/slides/1.xml", "<p:sld><p:pic><p:cNvPr descr='a cat'/></p:pic>"
+                             "<p:graphicFrame><dgm:relIds r:dm='c'/></p:graphicFrame>"
+                             "</p:sld>"},
+        {"ppt/slides/_rels/1.xml.rels", RELS("c", "diagramData", "../d.xml")},
+        {"ppt/d.xml", diagram}};
+    markdown = true;
+    write_zip("a.docx", docx, 4);
+    check_read(DOCREAD_DOCX, "[Image: a cat] sits\n\n- Plan & do\n- Check\n\n\n");
+    write_zip("a.pptx", pptx, 6);
+    check_read(DOCREAD_PPTX, "<!-- Slide number: 1 -->\n[Image: a cat]\n- Plan & do\n"
+                             "- Check\n");
+}
+
+TEST(docx_merged_cells_and_readings)
+{
+    markdown = true;
+    check_docx("<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val='2'/></w:tcPr>"
+               "<w:p><w:t>wide</w:t></w:p></w:tc><w:tc><w:p><w:t>c</w:t></w:p></w:tc>"
+               "</w:tr><w:tr><w:trPr><w:gridBefore w:val='1'/></w:trPr><w:tc><w:p><w:t>b"
+               "</w:t></w:p></w:tc><w:tc><w:p><w:t>c2</w:t></w:p></w:tc></w:tr></w:tbl>",
+               "| wide |  | c |\n| --- | --- | --- |\n|  | b | c2 |\n\n");
+    check_docx("<w:p><w:r><w:t>left</w:t><w:ptab w:alignment='right'/><w:t>right</w:t>"
+               "<w:ruby><w:rt><w:r><w:t>kana</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>K"
+               "</w:t></w:r></w:rubyBase></w:ruby></w:r></w:p>",
+               "left\trightK\n\n");
+    markdown = false;
+}
+
+TEST(comments_of_xlsx)
+{
+    struct part parts[] = {
+        {"_rels/.rels", RELS("x", "officeDocument", "xl/workbook.xml")},
+        {"xl/workbook.xml", "<workbook><sheet name='S' r:id='a'/></workbook>"},
+        {"xl/_rels/workbook.xml.rels", RELS("a", "worksheet", "sheets/1.xml")},
+        {"xl/sheets/1.xml", SHEET("<row><c><v>1</v></c></row>")},
+        {"xl/sheets/_rels/1.xml.rels", RELS("c", "comments", "../comments1.xml")},
+        {"xl/comments1.xml",
+         "<comments><authors><author>Ann</author></authors><commentList><comment ref='A2' "
+         "authorId='0'><text><r><t>see\n</t></r><r><t>below</t></r></text></comment>"
+         "<comment ref='B7'><text><t>so</t></text></comment></commentList></comments>"}};
+    markdown = true;
+    write_zip("a.xlsx", parts, 6);
+    check_read(DOCREAD_XLSX, "## S\n\n| 1 |\n| --- |\n\nComment at A2: see below\n\n"
+                             "Comment at B7: so\n");
 }
 
 TEST(formulas_of_xlsx)
