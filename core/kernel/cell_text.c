@@ -65,9 +65,9 @@ int cell_text_plain(struct buf *out, struct str s)
         if (end < s.n && s.p[end] == '[') {
             end++;
             while (end < s.n && ((s.p[end] >= '0' && s.p[end] <= '9') ||
-                                 s.p[end] == ';' || s.p[end] == ':'))
+                                 s.p[end] == ';' || s.p[end] == ':' || s.p[end] == '?'))
                 end++;
-            if (end < s.n && s.p[end] == 'm') {
+            if (end < s.n && (s.p[end] == 'm' || s.p[end] == 'h' || s.p[end] == 'l')) {
                 i = end + 1;
                 continue;
             }

@@ -48,7 +48,8 @@ void cell_other_release(struct cell_other *o);
 void cell_other_put(struct buf *out, const struct cell_other *o, const char *place);
 
 /*
- * Appends s without escapes of colour and style (ECMA-48 SGR), and without characters
+ * Appends s without escapes of colour and style (ECMA-48 SGR) and of a terminal's modes
+ * (SM, RM), which kernels that drive a program in one pass on, and without characters
  * that a backspace lets the next one overprint for the same: X BS X, _ BS X. Returns -1
  * if full.
  */

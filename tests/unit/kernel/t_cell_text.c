@@ -144,6 +144,7 @@ TEST(escapes_of_colour_are_left_out)
     plain("\033[0;31mred\033[0m", "red");
     plain("\033[38;5;241;43mfour\033[m", "four");
     plain("\033[4:3mcurly\033[24m", "curly");
+    plain("\033[?2004la\033[?25h", "a");
     plain("\033[2Jcleared", "\033[2Jcleared");
     plain("\033[3", "\033[3");
     plain("\033", "\033");
