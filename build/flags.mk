@@ -45,7 +45,7 @@ SMALL := -fno-asynchronous-unwind-tables -fno-unwind-tables
 FAST := $(addprefix action/,actions group line log order) archive/ \
     $(addprefix base/,arena buf copy crc enc hash json map scan str utf8) \
     $(addprefix browser/driver/t,ext ree) cdp/ \
-    $(addprefix document/pdf/,accent content object text) eventlog/ \
+    $(addprefix document/pdf/,content object text) eventlog/ \
     $(addprefix front/events/,flow link) html/ $(addprefix http/,http ws) io/stream \
     $(addprefix kernel/host/,jmsg zmtp) net/tls_gcm search/walk \
     $(addprefix term/,act line picture_do picture_look row text) $(addprefix text/,automaton diff glob pattern) \

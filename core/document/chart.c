@@ -121,6 +121,16 @@ static bool read_part(struct package *p, const struct xml *x, const char *attr,
     return read;
 }
 
+int docread_stand_in(const struct xml *x, struct buf *out)
+{
+    struct buf text = BUF_INIT(4096);
+    int rc = xml_attr(x, "descr", &text) && text.n
+                 ? buf_addf(out, "[Image: %s]", buf_z(&text))
+                 : 0;
+    buf_release(&text);
+    return rc;
+}
+
 int docread_diagram(struct package *p, const struct xml *x, struct str rels,
                     struct str from, struct buf *out)
 {

@@ -166,8 +166,7 @@ static int end_paragraph(struct docx *d)
 
 static size_t columns(const struct xml *x)
 {
-    uint64_t n = xml_attr_number(x, "val", 1);
-    return n < COLUMNS_MAX ? (size_t)n : COLUMNS_MAX;
+    return (size_t)(xml_attr_number(x, "val", 1) % (COLUMNS_MAX + 1));
 }
 
 static int put_tabs(struct docx *d, size_t n)
@@ -284,17 +283,6 @@ static int put_note_mark(struct docx *d, char kind)
     return buf_addf(current(d), "[^%zu]", (size_t)n);
 }
 
-/* Appends the text that stands in for a picture (20.4.2.5). */
-static int put_picture(struct docx *d)
-{
-    struct buf text = BUF_INIT(4096);
-    int rc = 0;
-    if (xml_attr(&d->x, "descr", &text) && text.n)
-        rc = buf_addf(current(d), "[Image: %s]", buf_z(&text));
-    buf_release(&text);
-    return rc;
-}
-
 static int put_chart(struct docx *d)
 {
     struct buf *out = &d->aside;
@@ -323,7 +311,7 @@ static int open_other(struct docx *d)
     else if ((xml_is(x, "chart") || xml_is(x, "relIds")) && !d->cells && d->body != ASIDE)
         return put_chart(d);
     else if (xml_is(x, "docPr"))
-        return put_picture(d);
+        return docread_stand_in(x, current(d));
     else if (xml_is(x, "gridSpan") && d->cells == 1)
         d->span = columns(x);
     else if (xml_is(x, "gridBefore") && !d->cells)

@@ -58,6 +58,11 @@ int docread_chart(struct package *p, const struct xml *x, struct str rels,
 /* The same with the texts of a diagram (SmartArt), each a line that begins with "- ". */
 int docread_diagram(struct package *p, const struct xml *x, struct str rels,
                     struct str from, struct buf *out);
+/*
+ * Appends the text that stands in for a picture (20.4.2.5), of the properties that were
+ * just opened; nothing if there is none. Returns -1 if out is full. chart.c
+ */
+int docread_stand_in(const struct xml *x, struct buf *out);
 
 /* ---- the formats: the text of an open file, appended; return as docread_text ---- */
 

@@ -63,17 +63,6 @@ static int mark_hidden(struct slide *s)
     return hidden ? buf_addz(s->out, "[hidden slide]\n") : 0;
 }
 
-/* Appends the text that stands in for a picture or another object. */
-static int put_picture(struct slide *s)
-{
-    struct buf text = BUF_INIT(4096);
-    int rc = 0;
-    if (xml_attr(&s->x, "descr", &text) && text.n)
-        rc = buf_addf(s->out, "[Image: %s]\n", buf_z(&text));
-    buf_release(&text);
-    return rc;
-}
-
 static int open(struct slide *s)
 {
     const struct xml *x = &s->x;
@@ -91,7 +80,9 @@ static int open(struct slide *s)
     } else if (xml_is(x, "relIds") && !s->notes) {
         return docread_diagram(s->p, x, s->rels, s->name, s->out);
     } else if (xml_is(x, "cNvPr") && s->markdown && !s->notes) {
-        return put_picture(s);
+        size_t from = s->out->n;
+        int rc = docread_stand_in(x, s->out);
+        return rc < 0 || s->out->n == from ? rc : buf_addc(s->out, '\n');
     } else if (xml_is(x, "sld")) {
         return mark_hidden(s);
     } else if (xml_is(x, "Fallback")) {

@@ -107,11 +107,15 @@ static void cell_over(struct cell *c, struct cell_result *r)
     companion_turn_later(&k->host);
 }
 
+static void note(struct cell *c, const char *text);
+
 static void cell_done(struct cell *c)
 {
     struct cell_result r = {.end = c->timed_out ? CELL_TIMEOUT
                                    : c->failed  ? CELL_ERROR
                                                 : CELL_OK};
+    if (c->failed && !c->told && *c->why)
+        note(c, c->why);
     if (c->leaves && c->k->leaving)
         companion_send(&c->k->host, STR("{\"host\":\"leave\"}\n"));
     cell_over(c, &r);
@@ -153,6 +157,7 @@ static void cell_maybe_done(struct cell *c)
 
 static void tell(struct cell *c, struct str type, const struct json *content)
 {
+    c->told = true;
     if (c->ev)
         c->ev->on_output(c->owner, type, content);
 }
@@ -267,6 +272,18 @@ static void cell_stop(const struct cell *failed)
     }
 }
 
+/* Keeps why the cell failed, for one that says so only in its reply. */
+static void keep_why(struct cell *c, const struct json *reply)
+{
+    struct str name = json_str(reply, "ename", "");
+    if (str_starts(json_str(reply, "status", ""), STR("abort")))
+        buf_fill(c->why, sizeof(c->why),
+                 "the kernel has not run the cell: one just before it failed");
+    else if (name.n)
+        buf_fill(c->why, sizeof(c->why), "%.*s: %.*s", STR_ARG(name),
+                 STR_ARG(json_str(reply, "evalue", "")));
+}
+
 static void on_answer(struct cell *c, struct str channel, struct str type,
                       const struct json *m)
 {
@@ -278,6 +295,8 @@ static void on_answer(struct cell *c, struct str channel, struct str type,
         c->replied = true;
         c->failed = !str_eq(json_str(content, "status", "ok"), STR("ok"));
         c->count = json_int(content, "execution_count", c->count);
+        if (c->failed)
+            keep_why(c, content);
         on_payload(c, content);
         if (c->failed && c->request && c->call.step != CALL_REPLAYED)
             cell_stop(c);
@@ -334,6 +353,7 @@ static void on_cell_line(void *arg, struct str line, uint64_t end)
 
 static void tell_text(struct cell *c, struct str piece)
 {
+    c->told = true;
     if (c->ev && c->ev->on_text)
         c->ev->on_text(c->owner, piece);
 }
@@ -448,7 +468,7 @@ void cell_start(struct task *t)
     struct cell *c = container_of(t, struct cell, start);
     struct kernel *k = c->k;
     const struct record *r = kernel_record_of(k, c->call.id);
-    c->replied = c->idle = c->failed = c->halfway = false;
+    c->replied = c->idle = c->failed = c->halfway = c->told = false;
     if (c->call.step == CALL_LATE) { /* its last part is delivered again */
         timer_stop(&c->call.limit);
         c->call.step = CALL_RUNNING;

@@ -65,6 +65,8 @@ struct cell {
     struct timer unwaited; /* until that */
     bool halfway;     /* one of replied and idle is set; limit waits for the other */
     uint64_t half_at; /* position of the reader then */
+    bool told;        /* some of its output was passed on */
+    char why[4096];   /* it failed, by its reply; "": it does not say, or more */
     int64_t count;
     uint64_t to;        /* CALL_REPLAYED: where it ended */
     struct json *asked; /* header of the open input_request */

@@ -278,6 +278,15 @@ class Kernel:
     def do_no_reply(self, peer, parent, code):
         self.status("idle", parent)
 
+    def do_reply_only(self, peer, parent, code):
+        self.reply(peer, parent, "error", ename="Error", evalue="says the reply",
+                   traceback=[])
+        self.status("idle", parent)
+
+    def do_aborted(self, peer, parent, code):
+        self.reply(peer, parent, "aborted")
+        self.status("idle", parent)
+
     def do_bad_reply(self, peer, parent, code):
         self.send([peer], self.pack("execute_reply", b"{not json", parent))
         self.status("idle", parent)
