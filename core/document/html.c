@@ -166,7 +166,7 @@ static int put_math(struct html *h, size_t from)
 
 static bool is_list(const struct tag *t)
 {
-    return strcmp(t->name, "ol") == 0 || strcmp(t->name, "ul") == 0;
+    return (*t->name == 'o' || *t->name == 'u') && strcmp(t->name + 1, "l") == 0;
 }
 
 /* Appends the dot or number of an item. */

@@ -357,7 +357,7 @@ static void command(struct tex *t, struct str *s, int depth)
     struct str name = command_name(s);
     struct latex_command found, *c = find_command(name, &found) ? &found : NULL;
     bool word = name.n && is_letter(name.p[0]);
-    if (word && (!c || (c->what != VERB && (c->what != TEXT || c->n))))
+    if (word && (!c || (c->what != VERB && c->what != ITEM && (c->what != TEXT || c->n))))
         skip_options(t, s);
     if (str_eq(name, STR("def"))) {
         skip_definition(t, s);
@@ -368,9 +368,15 @@ static void command(struct tex *t, struct str *s, int depth)
     } else if (c->what == BEGIN) {
         begin(t, s, depth);
     } else if (c->what == ITEM) {
-        break_line(t, 1);
-        putz(t, "  * ");
         skip_space(s);
+        bool label = s->n && *s->p == '[';
+        break_line(t, 1);
+        putz(t, label ? "  " : "  * ");
+        if (label) {
+            convert(t, group(t, s, '[', ']'), depth + 1);
+            putz(t, " ");
+            skip_space(s);
+        }
     } else if (c->what == VERB) {
         verb(t, s);
     } else if (c->what == TITLE) {

@@ -3,7 +3,7 @@
  * Excel: the sheets in the order of the workbook (ECMA-376, part 1, 18.2.20), each a
  * heading and a table whose first row is its head. Cells have the values that the file
  * stores, formulas are not computed; numbers that are shown as dates become dates. A
- * formula without a stored value is shown itself: =A1+B1.
+ * formula without a stored value is shown itself: =A1+B1. Comments follow their sheet.
  */
 #include "document/package.h"
 #include "document/xml.h"

@@ -562,7 +562,9 @@ TEST(latex)
     check_latex("$\\frac{a}{\\beta} \\le \\sqrt{x^2}$ \\[ \\sum_{i} \\]",
                 "a/β ≤√(x^2) ∑_i");
     check_latex("\\begin{itemize}\n\\item a\n\\item[z] b\n\\end{itemize}",
-                "  * a\n\n  * b");
+                "  * a\n\n  z b");
+    check_latex("\\begin{description}\\item[\\textbf{Term}] Meaning\\end{description}",
+                "  Term Meaning");
     check_latex("\\begin{tabular}{l|r}a & b\\\\[2pt] c & d\\end{tabular}", "a\tb\nc\td");
     check_latex("\\begin{verbatim}\n\\x{ }%\n\\end{verbatim}\\verb|\\y|", "\\x{ }%\n\\y");
     check_latex("\\newcommand{\\a}[1]{no}\\def\\b#1{no}\\usepackage[x]{no}\\foo[opt]{yes}"
