@@ -42,9 +42,10 @@
 # text of the newest one, p the text that is evaluated, s the status, f set when the next
 # prompt follows no command, r y while a command runs, l a line of input, m what is evaluated
 # after a command, J set once a job was stopped, x set -e if the user has it, q statuses,
-# D how our code is made silent, 3 the user's x and v of $-, 5 and 6 what stands around a trap, d the session's directory, t where marks go,
-# u and 4 the user's PS1 and PS0, which they have while a command runs, v set while PS1 is not to be
-# changed: a person is attached, or it is readonly; y the terminal's path.
+# D how our code is made silent, 3 the user's x and v of $-, 5 and 6 what stands around a
+# trap, d the session's directory, t where marks go, u and 4 the user's PS1 and PS0, which
+# they have while a command runs, v set while PS1 is not to be changed: a person is attached,
+# or it is readonly; y the terminal's path.
 #
 # shellcheck disable=SC1001 # \builtin, as above
 # shellcheck disable=SC1007 # x= y= are assignments of nothing, in as few bytes as can be
