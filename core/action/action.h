@@ -242,8 +242,8 @@ struct action_watch {
      * worker. May be NULL.
      */
     void (*process)(struct action_watch *w, const struct action *a, struct process *p);
-    /* A command goes on after its observation (trail.h). May be NULL. */
-    void (*trailed)(struct action_watch *w);
+    /* A command goes on after its observation (background.h). May be NULL. */
+    void (*backgrounded)(struct action_watch *w);
 };
 void actions_watch(struct actions *all, struct action_watch *w);
 /* No call follows. Idempotent; does nothing if w is zeroed and was never watched. */

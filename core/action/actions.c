@@ -384,8 +384,8 @@ void actions_tell_trail(struct actions *all)
 {
     struct watch_round r;
     for (struct action_watch *w = round_begin(all, &r); w; w = round_next(all, &r)) {
-        if (w->trailed)
-            w->trailed(w);
+        if (w->backgrounded)
+            w->backgrounded(w);
     }
 }
 

@@ -27,7 +27,8 @@ struct event_look {
     struct str session;   /* as in JSON; a session's name needs no escapes */
     struct str client_id; /* with its quotes; n 0: none */
     bool has_output;      /* END, with from and to */
-    bool ended; /* END: an event `ended` of a trail (trail.h), not an observation */
+    bool ended; /* END: an event `ended` of a background command (background.h), not an
+                   observation */
     uint64_t from, to;
 };
 void event_look(struct str line, struct event_look *out);

@@ -14,7 +14,7 @@
  *   input.c     cancel, input, key, eof, signal, resize
  *   kernel.c    cell, complete, inspect, kernels …; cell.c: output and questions of cells
  *   files.c     actions on files       skill.c   skills
- *   until.c     run with `until`       trail.c   commands that go on after it
+ *   until.c     run with `until`       background.c   commands that go on after it
  *   wait.c      waits for what runs in a session
  *   checkpoint.c  checkpoints of files, also before actions
  *   ask.c       one action, and who waits for its observation
@@ -84,7 +84,7 @@ struct actions {
     struct watch_round *rounds; /* the innermost; NULL: no watcher is being called */
     struct list cells;     /* struct action_cell: the running ones */
     struct list followers; /* struct cell_follower, at most one for an action */
-    struct list trails;    /* struct trail, owned, the oldest first */
+    struct list backgrounds; /* struct background, owned, the oldest first */
     struct session_watch watch;
     bool terse;       /* --log-commands none: only length and sum of commands */
     struct task turn; /* begins actions whose turn it is */
@@ -233,7 +233,7 @@ void action_ended(struct action *a, uint64_t end, const struct err *e);
 void action_resume(struct action *a);
 /* Begins actions whose turn it is. */
 void actions_turn(struct actions *all);
-/* Notifies the watchers that a trail began. */
+/* Notifies the watchers that a command is in the background. */
 void actions_tell_trail(struct actions *all);
 /* Notifies the watchers that a has its process. */
 void actions_tell_process(const struct action *a, struct process *p);

@@ -9,7 +9,7 @@
  */
 #include "action/outside_own.h"
 #include "action/own.h"
-#include "action/trail.h"
+#include "action/background.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -160,7 +160,7 @@ static void configure(struct engine *en, const struct json *options)
     list_init(&all->watches);
     list_init(&all->cells);
     list_init(&all->followers);
-    list_init(&all->trails);
+    list_init(&all->backgrounds);
     list_init(&all->knowns);
     map_init(&all->names);
     map_init(&all->ends);
@@ -216,7 +216,7 @@ static void load(struct engine *en)
     count_start(all);
     secrets_load(all);
     places_load(all);
-    trails_load(all);
+    backgrounds_load(all);
     run_watch(all);
     all->indexed_to = eventlog_next(all->log);
     all->indexed = all->indexed_to == 1;
@@ -281,7 +281,7 @@ static void serve(struct engine *en)
     for (size_t i = 0; i < left.n; i++)
         order_again(all, left.ids[i], new_server);
     free(left.ids);
-    trails_loaded(all);
+    backgrounds_loaded(all);
     places_loaded(all);
     task_defer(en->loop, &all->keep);
     sandbox_await(en->sandbox, &all->ready, on_ready);

@@ -15,12 +15,12 @@
  *       line is incomplete (--env, standard input, a secret), it waits for its caller;
  *       the op of a caller that comes back attaches to the command.
  *   of a program, with `until`: the op is our own, and its end makes the observation. If
- *     the command goes on after that, a trail follows it to the event `ended`.
+ *     the command goes on after that, it is in the background until the event `ended`.
  */
 #include "action/run.h"
 
 #include "action/outside_own.h"
-#include "action/trail.h"
+#include "action/background.h"
 #include "base/enc.h"
 #include "base/log.h"
 #include "base/utf8.h"
@@ -304,7 +304,7 @@ static void on_ended(void *arg, const struct command_seen *c)
     struct action *a = by_command(arg, session_name(c->session), c->id);
     if (a && a->own)
         finish(a->own, c);
-    trail_ended(arg, c);
+    background_ended(arg, c);
 }
 
 void run_watch(struct actions *all)

@@ -13,7 +13,7 @@
 #include "action/until.h"
 
 #include "action/outside_own.h"
-#include "action/trail.h"
+#include "action/background.h"
 
 #include "base/limits.h"
 #include "base/xalloc.h"
@@ -173,7 +173,7 @@ static void observe(struct action *a, const struct op_result *r)
     all->last_cause = 0;
     uint64_t to = until_observe(a, r, json_object());
     if (r->state == OP_RUNNING)
-        trail_add(a, all->last_cause == a->id ? all->last_end : a->id, to);
+        background_add(a, all->last_cause == a->id ? all->last_end : a->id, to);
 }
 
 /* ---- its op ---- */

@@ -8,7 +8,7 @@
  */
 #include "front/bus/own.h"
 
-#include "action/trail.h"
+#include "action/background.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "front/events/delta.h"
@@ -220,7 +220,7 @@ static void on_join(struct task *t)
     struct actions *all = b->en->actions;
     if (b->state != BUS_UP || b->deltas.refused)
         return;
-    for (const struct trail *i = NULL; (i = trails_next(all, i));)
+    for (const struct background *i = NULL; (i = backgrounds_next(all, i));)
         look_along(b, i->cause, i->session, i->command, i->from);
     for (struct action *a = NULL; (a = actions_next(all, a));) {
         if (a->running && a->id)
@@ -236,7 +236,7 @@ static void on_started(struct action_watch *w, const struct action *a)
     task_defer(b->en->loop, &b->deltas.join);
 }
 
-static void on_trailed(struct action_watch *w) { on_started(w, NULL); }
+static void on_backgrounded(struct action_watch *w) { on_started(w, NULL); }
 
 void deltas_begin(struct bus *b)
 {
@@ -247,7 +247,7 @@ void deltas_begin(struct bus *b)
         list_init(&all->list);
         task_init(&all->join, on_join);
         all->watch.started = on_started;
-        all->watch.trailed = on_trailed;
+        all->watch.backgrounded = on_backgrounded;
         actions_watch(b->en->actions, &all->watch);
     }
     all->refused = all->busy = false;

@@ -15,7 +15,7 @@ static void on_started(struct action_watch *w, const struct action *a)
     task_defer(ev->en->loop, &ev->flows);
 }
 
-static void on_trailed(struct action_watch *w)
+static void on_backgrounded(struct action_watch *w)
 {
     struct events *ev = container_of(w, struct events, watch);
     task_defer(ev->en->loop, &ev->flows);
@@ -60,15 +60,16 @@ void events_ack_leave(struct events_reader *reader)
 struct events *events_open(struct engine *en, struct access *access, struct fronts *all)
 {
     struct events *ev = xnew(struct events);
-    *ev = (struct events){
-        .en = en,
-        .actions = en->actions,
-        .fronts = all,
-        .access = access,
-        .front = events_bare_front,
-        .files = events_bare_files,
-        .checkpoints = events_bare_checkpoints,
-        .watch = {.started = on_started, .ended = on_ended, .trailed = on_trailed}};
+    *ev = (struct events){.en = en,
+                          .actions = en->actions,
+                          .fronts = all,
+                          .access = access,
+                          .front = events_bare_front,
+                          .files = events_bare_files,
+                          .checkpoints = events_bare_checkpoints,
+                          .watch = {.started = on_started,
+                                    .ended = on_ended,
+                                    .backgrounded = on_backgrounded}};
     ev->front.arg = ev->files.arg = ev->checkpoints.arg = ev;
     list_init(&ev->links);
     list_init(&ev->readers);

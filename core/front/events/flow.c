@@ -14,7 +14,7 @@
  */
 #include "front/events/own.h"
 
-#include "action/trail.h"
+#include "action/background.h"
 #include "base/limits.h"
 #include "base/xalloc.h"
 #include "front/events/delta.h"
@@ -32,7 +32,7 @@ struct flow {
     uint64_t to;                 /* where its output ends, once that is known */
     bool ends;                   /* `to` is known */
     bool bounded;                /* the op does not end by itself at `to` */
-    bool after;                  /* follows the action's observation: a trail */
+    bool after;                  /* follows the action's observation */
     uint64_t lost_from, lost_to; /* to be reported; lost_to 0: nothing */
     uint64_t left_at;            /* the offset of bytes that were not sent yet, */
     size_t left;                 /* and their number */
@@ -237,7 +237,7 @@ void flow_begin(struct events_link *k, const struct action *a)
 }
 
 /* Begins to send what a command writes after its observation, which this link has got. */
-static void trail_begin(struct events_link *k, const struct trail *t)
+static void background_begin(struct events_link *k, const struct background *t)
 {
     struct session *s = session_find(k->ev->en, str_of(t->session));
     const struct resume *r = resume_of(k, t->cause);
@@ -257,8 +257,8 @@ static void trail_begin(struct events_link *k, const struct trail *t)
 
 void flows_join(struct events_link *k)
 {
-    for (const struct trail *t = NULL; (t = trails_next(k->ev->actions, t));)
-        trail_begin(k, t);
+    for (const struct background *t = NULL; (t = backgrounds_next(k->ev->actions, t));)
+        background_begin(k, t);
     for (struct action *a = NULL; (a = actions_next(k->ev->actions, a));) {
         if (a->running && a->id && a->id < k->cursor.next)
             flow_begin(k, a);

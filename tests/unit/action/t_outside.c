@@ -5,7 +5,7 @@
  */
 #include "action/control.h"
 #include "action/outside_own.h"
-#include "action/trail.h"
+#include "action/background.h"
 #include "action/until.h"
 
 #include "worker.h"
@@ -518,9 +518,9 @@ TEST(the_end_of_a_command_whose_session_is_gone_is_not_known)
     struct action *a = actions_find(
         all, order("{" RUN ",\"session\":\"s\",\"client_id\":\"a \\n\"}"));
     snprintf(a->command, sizeof(a->command), "cmd");
-    trail_add(a, 2, 77);
+    background_add(a, 2, 77);
     a->client_id[0] = 'b';
-    trail_add(a, 3, 78);
+    background_add(a, 3, 78);
     const char *text = kept_text("events/trails");
     CHECK_STR(text, "1 2 77 s cmd \"a \\n\"\n1 3 78 s cmd \"b \\n\"\n");
     turn();
@@ -530,7 +530,7 @@ TEST(the_end_of_a_command_whose_session_is_gone_is_not_known)
                            "\"How the command ended is not known: its session is gone\","
                            "\"extras\":{}}");
     CHECK(strstr(event_of(3), "\"client_id\":\"b \\n\","));
-    CHECK(!trails_next(all, NULL));
+    CHECK(!backgrounds_next(all, NULL));
     CHECK(!json_has(kept, "events/trails"));
 }
 

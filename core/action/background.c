@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Trails (trail.h). The keeper has a line for each, in the order of their ids. */
-#include "action/trail.h"
+/* Background commands (background.h). The keeper has a line for each, in the order of
+ * their ids. */
+#include "action/background.h"
 
 #include "action/outside_own.h"
 #include "base/log.h"
@@ -10,15 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char trails_key[] = "events/trails";
+static const char backgrounds_key[] = "events/trails";
 
-const struct trail *trails_next(const struct actions *all, const struct trail *t)
+const struct background *backgrounds_next(const struct actions *all,
+                                          const struct background *t)
 {
-    const struct list *next = t ? t->node.next : all->trails.next;
-    return next == &all->trails ? NULL : list_entry(next, struct trail, node);
+    const struct list *next = t ? t->node.next : all->backgrounds.next;
+    return next == &all->backgrounds ? NULL : list_entry(next, struct background, node);
 }
 
-static void put_line(struct buf *b, const struct trail *t)
+static void put_line(struct buf *b, const struct background *t)
 {
     buf_addf(b, "%llu %llu %llu %s %s ", (unsigned long long)t->cause,
              (unsigned long long)t->end, (unsigned long long)t->from, t->session,
@@ -31,36 +33,36 @@ static void put_line(struct buf *b, const struct trail *t)
 static void keep(struct actions *all)
 {
     struct buf b = BUF_INIT(LIMIT_BLOB_MAX);
-    for (const struct trail *t = NULL; (t = trails_next(all, t));)
+    for (const struct background *t = NULL; (t = backgrounds_next(all, t));)
         put_line(&b, t);
-    hold_put(all->en->hold, str_of(trails_key), buf_str(&b));
+    hold_put(all->en->hold, str_of(backgrounds_key), buf_str(&b));
     buf_release(&b);
 }
 
-static void trail_free(struct trail *t)
+static void background_free(struct background *t)
 {
     list_del(&t->node);
     free(t->client_id);
     free(t);
 }
 
-void trail_add(const struct action *a, uint64_t end, uint64_t from)
+void background_add(const struct action *a, uint64_t end, uint64_t from)
 {
     struct actions *all = a->all;
-    struct trail *t = xnew(struct trail);
+    struct background *t = xnew(struct background);
     t->cause = a->id;
     t->end = end;
     t->from = from;
     memcpy(t->session, a->session, sizeof(t->session));
     memcpy(t->command, a->command, sizeof(t->command));
     t->client_id = a->client_id ? xstrdup(a->client_id) : NULL;
-    list_add_tail(&all->trails, &t->node);
+    list_add_tail(&all->backgrounds, &t->node);
     keep(all);
     actions_tell_trail(all);
 }
 
 /* Writes the event; c NULL: how it ended is not known. */
-static void end(struct actions *all, struct trail *t, const struct command_seen *c)
+static void end(struct actions *all, struct background *t, const struct command_seen *c)
 {
     struct err e = ERR_INIT;
     struct buf b = BUF_INIT(LIMIT_EVENT_MAX), text = BUF_INIT(LIMIT_EVENT_MAX);
@@ -96,15 +98,15 @@ static void end(struct actions *all, struct trail *t, const struct command_seen 
     json_free(extras);
     buf_release(&text);
     buf_release(&b);
-    trail_free(t);
+    background_free(t);
     keep(all);
 }
 
-void trail_ended(struct actions *all, const struct command_seen *c)
+void background_ended(struct actions *all, const struct command_seen *c)
 {
     struct list *it, *tmp;
-    list_each (it, tmp, &all->trails) {
-        struct trail *t = list_entry(it, struct trail, node);
+    list_each (it, tmp, &all->backgrounds) {
+        struct background *t = list_entry(it, struct background, node);
         if (strcmp(t->command, c->id) == 0 &&
             strcmp(t->session, session_name(c->session)) == 0)
             end(all, t, c);
@@ -115,7 +117,7 @@ void trail_ended(struct actions *all, const struct command_seen *c)
 
 static void load_one(struct actions *all, struct str line)
 {
-    struct trail *t = xnew(struct trail);
+    struct background *t = xnew(struct background);
     uint64_t *numbers[] = {&t->cause, &t->end, &t->from};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         str_to_u64(str_cut(&line, ' '), numbers[i]);
@@ -128,12 +130,12 @@ static void load_one(struct actions *all, struct str line)
     if (line.n > 0 && event_unquote(line, &client) == 0)
         t->client_id = xstrndup(client.p, client.n);
     buf_release(&client);
-    list_add_tail(&all->trails, &t->node);
+    list_add_tail(&all->backgrounds, &t->node);
 }
 
-void trails_load(struct actions *all)
+void backgrounds_load(struct actions *all)
 {
-    struct buf *b = map_get(&all->en->states, str_of(trails_key));
+    struct buf *b = map_get(&all->en->states, str_of(backgrounds_key));
     struct str rest = b ? buf_str(b) : STR("");
     while (rest.n > 0) {
         struct str line = str_cut(&rest, '\n');
@@ -142,11 +144,11 @@ void trails_load(struct actions *all)
     }
 }
 
-void trails_loaded(struct actions *all)
+void backgrounds_loaded(struct actions *all)
 {
     struct list *it, *tmp;
-    list_each (it, tmp, &all->trails) {
-        struct trail *t = list_entry(it, struct trail, node);
+    list_each (it, tmp, &all->backgrounds) {
+        struct background *t = list_entry(it, struct background, node);
         struct session *s = session_find(all->en, str_of(t->session));
         struct command_seen c;
         bool there = s && session_command(s, t->command, &c);
