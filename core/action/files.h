@@ -11,7 +11,7 @@ struct files_ask {
     const struct json *args;
     const struct sandbox_place *place;
     const char *token;
-    const char *border; /* as in struct fileact_spec */
+    const char *root; /* as in struct fileact_spec */
     bool again, input, output;
     int kept; /* as in struct fileact_spec */
 };
@@ -24,7 +24,7 @@ int files_start(struct actions *all, const struct files_ask *q,
 /*
  * The action `send`, `receive` or `remove` in the log (outside.h) that a front-end does
  * itself with files_start, because the bytes go over its connection or its paths have a
- * border. Embedded in its owner; zeroed if there is none.
+ * root. Embedded in its owner; zeroed if there is none.
  */
 struct files_log {
     struct actions *all;

@@ -525,7 +525,7 @@ struct fileact {
     struct buf text;          /* of the result, or a line that is not whole */
     struct fileact_spec spec; /* a copy of its own, for the sweep */
     struct json *args;
-    char *cwd, *border;
+    char *cwd, *root;
     gid_t *groups;
     char token[FILEACT_TOKEN_MAX + 1];
     struct buf warnings; /* strings of JSON with commas */
@@ -539,7 +539,7 @@ static void free_fileact(struct fileact *f)
     buf_release(&f->warnings);
     json_free(f->args);
     free(f->cwd);
-    free(f->border);
+    free(f->root);
     free(f->groups);
     free(f);
 }
@@ -708,7 +708,7 @@ struct fileact *fileact_start(struct loop *l, const struct fileact_spec *q,
                           .spec = *q,
                           .args = copy_of(q->args),
                           .cwd = xstrdup(q->cwd),
-                          .border = q->border ? xstrdup(q->border) : NULL};
+                          .root = q->root ? xstrdup(q->root) : NULL};
     BUG_ON(!f->verb || strlen(q->token) > FILEACT_TOKEN_MAX);
     memcpy(f->token, q->token, strlen(q->token));
     if (q->groups_n) {
@@ -718,7 +718,7 @@ struct fileact *fileact_start(struct loop *l, const struct fileact_spec *q,
     f->spec.verb = f->verb->name;
     f->spec.args = f->args;
     f->spec.cwd = f->cwd;
-    f->spec.border = f->border;
+    f->spec.root = f->root;
     f->spec.token = f->token;
     f->spec.groups = f->groups;
     buf_init(&f->text, FILEACT_TEXT_MAX + (128 << 10));

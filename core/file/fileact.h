@@ -40,8 +40,8 @@ struct fileact_spec {
     const char *verb;
     const struct json *args; /* fileact_check has accepted them; NULL: none */
     const char *cwd;         /* absolute */
-    /* The folder in which all paths begin, and stay (border.h). NULL: there is none. */
-    const char *border;
+    /* The folder in which all paths begin, and stay (root.h). NULL: there is none. */
+    const char *root;
     /*
      * Small letters and digits, which name this call. again: a call with this token was
      * begun before and may have ended; only the rest of it is done.

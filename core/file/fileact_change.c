@@ -558,7 +558,7 @@ int fa_replace(struct fa *f, struct err *e)
     int64_t n = 0;
     if (fa_path(f, "path", path, e) < 0)
         return -1;
-    if (!f->q->border && realpath(path, full))
+    if (!f->q->root && realpath(path, full))
         snprintf(path, sizeof(path), "%s", full);
     int rc = fa_stage_beside(f, &s, path, e);
     if (rc == 0 && s.state == STAGE_NEW) {

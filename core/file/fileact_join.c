@@ -117,8 +117,8 @@ int fa_join(struct fa *f, struct err *e)
 {
     char to[PATH_MAX];
     struct sources s = {0};
-    int rc = f->q->border
-                 ? err_set(e, ERR_UNSUPPORTED, "files within a border cannot be joined")
+    int rc = f->q->root
+                 ? err_set(e, ERR_UNSUPPORTED, "files within a root cannot be joined")
                  : fa_path(f, "to", to, e);
     if (rc == 0)
         rc = read_sources(f, &s, e);

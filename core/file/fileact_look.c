@@ -3,7 +3,7 @@
 #include "base/enc.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
-#include "file/border.h"
+#include "file/root.h"
 #include "file/fileact_own.h"
 #include "os/file.h"
 
@@ -57,15 +57,15 @@ static int too_long(const char *name, struct err *e)
                    PATH_MAX - 1);
 }
 
-/* fa_path within the border. */
+/* fa_path within the root. */
 static int path_inside(const struct fa *f, struct str given, char out[PATH_MAX],
                        struct err *e)
 {
     char inside[PATH_MAX];
     const char *name;
-    if (border_resolve(f->q->border, given, inside, e) < 0)
+    if (root_resolve(f->q->root, given, inside, e) < 0)
         return -1;
-    int dir = border_enter(f->q->border, inside, fa_bool(f, "parents"), &name, e);
+    int dir = root_enter(f->q->root, inside, fa_bool(f, "parents"), &name, e);
     if (dir < 0)
         return -1;
     int rc = fchdir(dir) < 0 ? fa_fail(e, errno, "enter the folder of", inside) : 0;
@@ -78,7 +78,7 @@ static int path_inside(const struct fa *f, struct str given, char out[PATH_MAX],
 int fa_path_of(const struct fa *f, const char *name, struct str given, char out[PATH_MAX],
                struct err *e)
 {
-    if (given.n == 0 && !f->q->border)
+    if (given.n == 0 && !f->q->root)
         return err_set(e, ERR_INVALID, "%s is empty", name);
     if (given.n && memchr(given.p, 0, given.n))
         return err_set(e, ERR_INVALID, "%s has a zero byte", name);
@@ -86,7 +86,7 @@ int fa_path_of(const struct fa *f, const char *name, struct str given, char out[
     size_t n = absolute ? 0 : strlen(f->q->cwd) + 1;
     if (n + given.n >= PATH_MAX)
         return too_long(name, e);
-    if (f->q->border)
+    if (f->q->root)
         return path_inside(f, given, out, e);
     snprintf(out, PATH_MAX, "%s%s%.*s", absolute ? "" : f->q->cwd, absolute ? "" : "/",
              STR_ARG(given));
@@ -518,7 +518,7 @@ int fa_list(struct fa *f, struct err *e)
         l.limit = LIST_LIMIT_MAX;
     if (dec_base64(&cursor, fa_str(f, "cursor", "")) < 0)
         rc = err_set(e, ERR_INVALID, "cursor is not one that list returned");
-    if (rc == 0 && !fa_has(f, "path") && !f->q->border)
+    if (rc == 0 && !fa_has(f, "path") && !f->q->root)
         snprintf(path, sizeof(path), "%s", f->q->cwd);
     else if (rc == 0)
         rc = fa_path(f, "path", path, e);

@@ -61,7 +61,7 @@ bool fa_bool(const struct fa *f, const char *name);
 int64_t fa_int(const struct fa *f, const char *name, int64_t dflt);
 bool fa_has(const struct fa *f, const char *name);
 /*
- * Gets the path in an argument, made absolute. With a border it becomes "./NAME", and the
+ * Gets the path in an argument, made absolute. With a root it becomes "./NAME", and the
  * helper changes to its folder, so that one call can use only one path. Returns -1 and
  * sets *e.
  */

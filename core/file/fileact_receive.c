@@ -83,7 +83,7 @@ static int find_place(const struct fa *f, char path[PATH_MAX], struct err *e)
     struct stat st;
     struct str name = fa_str(f, "name", "");
     size_t n = strlen(path);
-    if (f->q->border) /* the path has no link */
+    if (f->q->root) /* the path has no link */
         return lstat(path, &st) < 0 ? 0 : file_check_kind(st.st_mode, "replace", path, e);
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && name.n > 0) {
         if (str_chr(name, '/') >= 0 || n + name.n + 2 > PATH_MAX)
@@ -335,7 +335,7 @@ static int receive(struct fa *f, bool framed, struct err *e)
     char path[PATH_MAX], part[PATH_MAX + 64];
     struct fa_stage s;
     if (fa_path(f, "path", path, e) < 0 ||
-        (fa_bool(f, "parents") && !f->q->border && fa_parents(path, e) < 0) ||
+        (fa_bool(f, "parents") && !f->q->root && fa_parents(path, e) < 0) ||
         find_place(f, path, e) < 0)
         return -1;
     if (fa_bool(f, "append") && !framed)

@@ -23,7 +23,7 @@ struct transfer_body {
     struct multipart *parts; /* owned */
     struct sandbox_place place;
     struct transfer_ask ask; /* of the helper */
-    char *border;            /* owned; NULL: none */
+    char *root;              /* owned; NULL: none */
     struct buf out, text;
     enum transfer_part part;
     bool whole;   /* the whole body has arrived */
@@ -36,7 +36,7 @@ void body_free(struct transfer_body *b)
     if (!b)
         return;
     multipart_free(b->parts);
-    free(b->border);
+    free(b->root);
     buf_release(&b->out);
     buf_release(&b->text);
     free(b);
@@ -294,11 +294,11 @@ void transfer_form(struct req *r, const struct transfer_ask *q,
                                 .form = form,
                                 .ask = *q,
                                 .place = *q->place,
-                                .border = q->border ? xstrdup(q->border) : NULL,
+                                .root = q->root ? xstrdup(q->root) : NULL,
                                 .out = BUF_INIT(OUT_MAX),
                                 .text = BUF_INIT(FILEACT_TEXT_MAX + (64 << 10))};
     b->ask.place = &b->place;
-    b->ask.border = b->border;
+    b->ask.root = b->root;
     b->ask.verb = "receive_all";
     b->ask.args = NULL;
     t->body = b;

@@ -11,7 +11,7 @@ enum { LIST_MAX = 32 << 20 };
 struct transfer_listing {
     struct transfer_list q;
     struct sandbox_place place;
-    char *border;      /* owned; NULL: none */
+    char *root;        /* owned; NULL: none */
     struct buf out;    /* owned: the answer */
     struct json *args; /* owned */
     bool any;
@@ -24,7 +24,7 @@ static void listing_free(void *arg)
     if (!l->moved) {
         buf_release(&l->out);
         json_free(l->args);
-        free(l->border);
+        free(l->root);
         if (l->q.free)
             l->q.free(l->q.arg);
     }
@@ -79,7 +79,7 @@ static void next_page(struct req *r, struct transfer_listing *take)
                              .verb = "list",
                              .args = take->args,
                              .place = &take->place,
-                             .border = take->border,
+                             .root = take->root,
                              .words = &words,
                              .arg = take,
                              .free = listing_free};
@@ -91,7 +91,7 @@ void transfer_list(struct req *r, struct json *take_args, const struct transfer_
     struct transfer_listing *l = xnew(struct transfer_listing);
     *l = (struct transfer_listing){.q = *q,
                                    .place = *q->place,
-                                   .border = q->border ? xstrdup(q->border) : NULL,
+                                   .root = q->root ? xstrdup(q->root) : NULL,
                                    .out = BUF_INIT(LIST_MAX),
                                    .args = take_args};
     buf_adds(&l->out, q->head);

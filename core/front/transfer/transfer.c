@@ -232,7 +232,7 @@ int transfer_start(struct transfer_call *t, const struct transfer_ask *q,
     struct files_ask ask = {.verb = q->verb,
                             .args = q->args,
                             .place = q->place,
-                            .border = q->border,
+                            .root = q->root,
                             .token = token,
                             .input = input,
                             .output = output};

@@ -48,7 +48,7 @@ struct transfer_ask {
     const char *verb;        /* of file/fileact.h */
     const struct json *args; /* NULL: none */
     const struct sandbox_place *place;
-    const char *border; /* as in struct fileact_spec */
+    const char *root;   /* as in struct fileact_spec */
     const char *type;   /* the media type of the file sent */
     const char *source; /* static: the front-end's name in the log; NULL: no action */
     const struct transfer_words *words;
@@ -67,7 +67,7 @@ void transfer_take(struct req *r, const struct transfer_ask *q);
 struct transfer_list {
     struct engine *en;
     const struct sandbox_place *place;
-    const char *border;    /* as in struct fileact_spec */
+    const char *root;      /* as in struct fileact_spec */
     const char *type;      /* static */
     struct str head, tail; /* tail: static */
     /* Appends an entry of `list`. Returns false to leave it out. */

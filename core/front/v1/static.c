@@ -13,7 +13,7 @@
 
 /* ---- the helper ---- */
 
-/* All paths are below the folder, whatever links are in it (file/border.h). */
+/* All paths are below the folder, whatever links are in it (file/root.h). */
 static struct transfer_ask ask_of(struct req *r, const char *verb,
                                   const struct transfer_words *words,
                                   const struct json *args)
@@ -24,7 +24,7 @@ static struct transfer_ask ask_of(struct req *r, const char *verb,
                                  .verb = verb,
                                  .args = args,
                                  .place = &server,
-                                 .border = v->static_dir,
+                                 .root = v->static_dir,
                                  .words = words};
 }
 

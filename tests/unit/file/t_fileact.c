@@ -527,14 +527,14 @@ static void frame(struct fileact *f, const char *bytes)
     CHECK_INT(fileact_write(f, str_of(bytes)), 0);
 }
 
-static struct fileact *start_frames(const char *border)
+static struct fileact *start_frames(const char *root)
 {
     static const struct fileact_events events = {.done = on_done};
     loop = loop ? loop : loop_new();
     dones = 0;
     struct fileact_spec q = {.verb = "receive_all",
                              .cwd = t_dir(),
-                             .border = border,
+                             .root = root,
                              .token = TOKEN,
                              .input = true};
     return fileact_start(loop, &q, &events, NULL, &err);
@@ -585,12 +585,12 @@ TEST(a_transfer_that_is_cut_leaves_the_whole_files)
     end();
 }
 
-TEST(a_border_holds_for_each_of_them)
+TEST(a_root_holds_for_each_of_them)
 {
     t_sh("mkdir in && ln -s .. in/up && ln -s /etc in/etc && mkdir in/d && ln -s d in/l");
-    char border[400];
-    snprintf(border, sizeof(border), "%s/in", t_dir());
-    struct fileact *f = start_frames(border);
+    char root[400];
+    snprintf(root, sizeof(root), "%s/in", t_dir());
+    struct fileact *f = start_frames(root);
     frame(f, "{\"path\":\"/l/f\",\"parents\":true}");
     frame(f, "x");
     frame(f, "");

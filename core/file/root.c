@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "file/border.h"
+#include "file/root.h"
 
 #include "os/file.h"
 
@@ -14,8 +14,8 @@
 enum { LINKS_MAX = 40 }; /* as the kernel follows at most */
 
 /* A path on its way through links. */
-struct border_walk {
-    char root[PATH_MAX]; /* the border, without links; "" for / */
+struct root_walk {
+    char root[PATH_MAX]; /* the root, without links; "" for / */
     char full[PATH_MAX]; /* root and the resolved part: "/app/a/b" */
     char todo[PATH_MAX]; /* the part that is left */
     int links;
@@ -33,7 +33,7 @@ static int too_long(struct err *e)
 }
 
 /* Cuts the first part off w->todo. Returns its length; 0 if there are no more. */
-static size_t next_part(struct border_walk *w, char part[NAME_MAX + 1], struct err *e)
+static size_t next_part(struct root_walk *w, char part[NAME_MAX + 1], struct err *e)
 {
     size_t from = strspn(w->todo, "/"), n = strcspn(w->todo + from, "/");
     if (n > NAME_MAX) {
@@ -47,10 +47,10 @@ static size_t next_part(struct border_walk *w, char part[NAME_MAX + 1], struct e
 }
 
 /* One part up. */
-static void leave(struct border_walk *w) { *strrchr(w->full, '/') = 0; }
+static void leave(struct root_walk *w) { *strrchr(w->full, '/') = 0; }
 
 /* The target of a link is followed from here on. */
-static int follow(struct border_walk *w, struct str target, struct err *e)
+static int follow(struct root_walk *w, struct str target, struct err *e)
 {
     char rest[PATH_MAX];
     size_t root = strlen(w->root);
@@ -70,7 +70,7 @@ static int follow(struct border_walk *w, struct str target, struct err *e)
     return 0;
 }
 
-static int step(struct border_walk *w, const char *part, struct err *e)
+static int step(struct root_walk *w, const char *part, struct err *e)
 {
     char target[PATH_MAX];
     size_t at = strlen(w->full);
@@ -88,17 +88,17 @@ static int step(struct border_walk *w, const char *part, struct err *e)
     return n < 0 ? 0 : follow(w, str_n(target, (size_t)n), e);
 }
 
-int border_resolve(const char *border, struct str path, char out[PATH_MAX], struct err *e)
+int root_resolve(const char *root, struct str path, char out[PATH_MAX], struct err *e)
 {
-    struct border_walk w = {.links = 0};
+    struct root_walk w = {.links = 0};
     char part[NAME_MAX + 1];
     size_t n;
     if (path.n >= PATH_MAX)
         return too_long(e);
     if (path.n > 0 && memchr(path.p, 0, path.n))
         return err_set(e, ERR_INVALID, "the path has a zero byte");
-    if (!realpath(border, w.root))
-        return file_fail(e, errno, "enter", border);
+    if (!realpath(root, w.root))
+        return file_fail(e, errno, "enter", root);
     if (strcmp(w.root, "/") == 0)
         w.root[0] = 0;
     memcpy(w.full, w.root, sizeof(w.full));
@@ -135,14 +135,14 @@ static int enter(int dir, const char *name, bool make, struct err *e)
     return link ? leads_out(e) : file_fail(e, why, "enter", name);
 }
 
-int border_enter(const char *border, char *inside, bool parents, const char **name,
-                 struct err *e)
+int root_enter(const char *root, char *inside, bool parents, const char **name,
+               struct err *e)
 {
-    int fd = open(border, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     char *part = inside, *slash;
     *name = ".";
     if (fd < 0)
-        return file_fail(e, errno, "enter", border);
+        return file_fail(e, errno, "enter", root);
     for (; (slash = strchr(part, '/')); part = slash + 1) {
         *slash = 0;
         fd = enter(fd, part, parents, e);
