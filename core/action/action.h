@@ -56,9 +56,9 @@ struct known;
 struct process;
 
 /* What a worker does with an action that the previous worker had begun. */
-enum action_again {
-    ACTION_AGAIN,      /* starts it, with a->again: doing it twice does no harm, or the
-                          kind knows what was done */
+enum action_resume {
+    ACTION_RESUME,     /* starts it, with a->resumed: doing it twice does no harm, or the
+                         kind knows what was done */
     ACTION_DONE,       /* ends it: the previous worker did it */
     ACTION_UNKNOWN,    /* ends it with an error: nobody knows whether it was done */
     ACTION_INTERRUPTED /* ends it with an error: it was not done */
@@ -117,8 +117,8 @@ struct action_kind {
      * false.
      */
     bool (*cancel)(struct action *a);
-    /* NULL: ACTION_AGAIN. */
-    enum action_again (*again)(const struct action *a);
+    /* NULL: ACTION_RESUME. */
+    enum action_resume (*resume)(const struct action *a);
     /*
      * Returns whether the previous worker began it. Called if the log lacks a part of
      * its message. NULL: false.
@@ -148,7 +148,7 @@ struct action {
     int64_t since_ms;
     bool in_turn; /* waits for the earlier in_turn actions of its session */
     bool begun;   /* start was called */
-    bool again;   /* taken over from the previous worker */
+    bool resumed; /* taken over from the previous worker */
     bool repeats; /* its observation is in the log already */
     bool placed;  /* its directory is stored (action_place) */
     bool noting;  /* it has a file of notes (action_note) */
@@ -187,7 +187,7 @@ void action_go(struct action *a);
 
 struct action_taken {
     uint64_t id, end; /* end: of its observation; 0: not yet; = id: ended without one */
-    bool again;       /* a repeated request: the action existed before */
+    bool repeated;    /* a repeated request: the action existed before */
 };
 
 /*
@@ -317,7 +317,7 @@ void action_call(const struct action *a, char id[LIMIT_ID + 1]);
 /* Returns whether this or an earlier worker typed the input of this action. */
 bool action_typed(const struct action *a);
 /* The .again of kinds that may have done it, or not, when the worker crashed. */
-enum action_again action_again_unknown(const struct action *a);
+enum action_resume action_resume_unknown(const struct action *a);
 
 struct kernel;
 /*

@@ -447,7 +447,7 @@ bool action_typed(const struct action *a)
     return s && session_input_call(s, str_of(prefix));
 }
 
-enum action_again action_again_unknown(const struct action *a)
+enum action_resume action_resume_unknown(const struct action *a)
 {
     (void)a;
     return ACTION_UNKNOWN;
@@ -456,9 +456,9 @@ enum action_again action_again_unknown(const struct action *a)
 void action_resume(struct action *a)
 {
     struct err e = {.code = ERR_GONE};
-    a->again = true;
-    switch (a->kind->again ? a->kind->again(a) : ACTION_AGAIN) {
-    case ACTION_AGAIN:
+    a->resumed = true;
+    switch (a->kind->resume ? a->kind->resume(a) : ACTION_RESUME) {
+    case ACTION_RESUME:
         action_go(a);
         return;
     case ACTION_DONE:

@@ -43,7 +43,7 @@ static int in_helper(void *arg, const struct job_child *c, struct err *e)
     int kept = r->kept ? c->fds[KEPT_FD] : -1;
     if (r->call.watch.events > 0)
         r->call.watch = (struct watch_fds){c->fds[EVENTS_FD], c->fds[TABLE_FD]};
-    if (r->again && kept >= 0 && read_kept(kept, &b))
+    if (r->resumed && kept >= 0 && read_kept(kept, &b))
         return job_put(c, buf_str(&b)) < 0 ? -1 : 0;
     struct json *j = checkpoint_do(&r->call, e);
     if (!j)
@@ -181,7 +181,7 @@ static void start_with(struct action *a, bool noted)
     struct checkpointing *r = xnew(struct checkpointing);
     int note = noted ? action_note(a) : -1;
     r->a = a;
-    r->again = a->again;
+    r->resumed = a->resumed;
     memcpy(r->key, a->key, sizeof(r->key));
     r->call.verb = a->kind->name;
     r->call.args = a->args;

@@ -215,7 +215,7 @@ bool checkpoint_lets(struct action *a)
                                          "chmod", "skill",   NULL};
     static const char *const programs[] = {"process", NULL};
     struct gate_ask q = {.kind = GATE_FILES, .id = a->key, .session = str_of(a->session)};
-    if (a->gate.passed || !a->all->en->gate || a->again)
+    if (a->gate.passed || !a->all->en->gate || a->resumed)
         return true;
     struct buf words = BUF_INIT(WORDS_MAX);
     bool program = is_one_of(a, programs);

@@ -35,7 +35,7 @@ struct checkpointing {
     char store[256];
     char key[ACTION_KEY + 1];
     struct checkpoint_call call;
-    bool again, kept;
+    bool resumed, kept;
     struct buf result;
     uint64_t action; /* in the log, that it precedes; 0: none */
 };

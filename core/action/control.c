@@ -251,7 +251,7 @@ static void start(struct action *a)
     buf_release(&key);
     if (who)
         note(r, str_of(who), true, r->asked);
-    if (a->again && look_back(r)) {
+    if (a->resumed && look_back(r)) {
         observe(r, true);
         return;
     }

@@ -147,7 +147,7 @@ static void start(struct action *a)
         added = was ? json_copy(was) : json_array();
         /* After a restart of the worker it may be done already. */
         rc = change(added, rules, json_bool(a->args, "undo", false), &e);
-        if (rc < 0 && a->again && e.code == ERR_NOTFOUND)
+        if (rc < 0 && a->resumed && e.code == ERR_NOTFOUND)
             rc = 0;
     }
     if (rc == 0) {

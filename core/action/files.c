@@ -30,7 +30,7 @@ int files_start(struct actions *all, const struct files_ask *q,
                                 .cwd = place->cwd,
                                 .root = q->root,
                                 .token = q->token,
-                                .again = q->again,
+                                .resumed = q->resumed,
                                 .kept = q->kept,
                                 .input = q->input,
                                 .output = q->output,
@@ -123,7 +123,7 @@ static void start(struct action *a, const struct fileact_events *calls, bool not
                           .args = a->args,
                           .place = &place,
                           .token = a->key,
-                          .again = a->again};
+                          .resumed = a->resumed};
     struct running *r = calloc(1, sizeof(*r));
     int note = noted ? action_note(a) : -1;
     q.kept = note > 0 ? note : 0;

@@ -12,7 +12,7 @@ struct files_ask {
     const struct sandbox_place *place;
     const char *token;
     const char *root; /* as in struct fileact_spec */
-    bool again, input, output;
+    bool resumed, input, output;
     int kept; /* as in struct fileact_spec */
 };
 

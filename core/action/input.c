@@ -55,9 +55,9 @@ static struct session *want_typed(const struct action *a, struct err *e)
 }
 
 /* Input for a process is sent again: the process remembers what it got. */
-static enum action_again again_typed(const struct action *a)
+static enum action_resume resume_typed(const struct action *a)
 {
-    return action_typed(a) ? ACTION_DONE : ACTION_AGAIN;
+    return action_typed(a) ? ACTION_DONE : ACTION_RESUME;
 }
 
 /* ---- a process instead of the session ---- */
@@ -169,7 +169,7 @@ const struct action_kind action_input = {.name = "input",
                                          .takes = &takes_input,
                                          .check = check_input,
                                          .start = start_input,
-                                         .again = again_typed,
+                                         .resume = resume_typed,
                                          .begun = action_typed,
                                          .unshown = input_unshown};
 
@@ -199,7 +199,7 @@ const struct action_kind action_key = {.name = "key",
                                        .at_once = true,
                                        .takes = &takes_key,
                                        .start = start_key,
-                                       .again = again_typed};
+                                       .resume = resume_typed};
 
 static const struct param_list takes_eof = {
     .about = "Ends the standard input of the program in the session's terminal",
@@ -220,7 +220,7 @@ const struct action_kind action_eof = {.name = "eof",
                                        .at_once = true,
                                        .takes = &takes_eof,
                                        .start = start_eof,
-                                       .again = again_typed};
+                                       .resume = resume_typed};
 
 /* ---- signal ---- */
 
@@ -290,7 +290,7 @@ const struct action_kind action_signal = {.name = "signal",
                                           .takes = &takes_signal,
                                           .check = check_signal,
                                           .start = start_signal,
-                                          .again = action_again_unknown};
+                                          .resume = action_resume_unknown};
 
 /* ---- resize ---- */
 
@@ -368,4 +368,4 @@ const struct action_kind action_cancel = {.name = "cancel",
                                           .at_once = true,
                                           .takes = &takes_cancel,
                                           .start = start_cancel,
-                                          .again = action_again_unknown};
+                                          .resume = action_resume_unknown};

@@ -511,7 +511,7 @@ const struct action_kind action_interrupt_kernel = {.name = "interrupt_kernel",
                                                     .at_once = true,
                                                     .takes = &takes_interrupt,
                                                     .start = start_interrupt,
-                                                    .again = action_again_unknown};
+                                                    .resume = action_resume_unknown};
 
 static void start_restart(struct action *a) { with_kernel(a, kernel_restart); }
 
@@ -519,7 +519,7 @@ const struct action_kind action_restart_kernel = {.name = "restart_kernel",
                                                   .at_once = true,
                                                   .takes = &takes_restart,
                                                   .start = start_restart,
-                                                  .again = action_again_unknown};
+                                                  .resume = action_resume_unknown};
 
 static void start_close(struct action *a) { with_kernel(a, kernel_close); }
 
@@ -527,7 +527,7 @@ const struct action_kind action_close_kernel = {.name = "close_kernel",
                                                 .at_once = true,
                                                 .takes = &takes_close,
                                                 .start = start_close,
-                                                .again = action_again_unknown};
+                                                .resume = action_resume_unknown};
 
 static void start_kernels(struct action *a)
 {

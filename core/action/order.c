@@ -274,7 +274,7 @@ static int take_order(struct actions *all, const struct json *m, struct action_o
     struct known *k = o->client_id.n ? known_find(all, 'c', o->client_id) : NULL;
     if (k) {
         all->stats.repeated++;
-        *out = (struct action_taken){.id = k->id, .end = k->end, .again = true};
+        *out = (struct action_taken){.id = k->id, .end = k->end, .repeated = true};
         return 1;
     }
     if (all->stats.pending >= ACTIONS_MAX)

@@ -445,7 +445,7 @@ static bool was_kept(struct fa *f)
 {
     char *p = NULL;
     ssize_t n = 0;
-    while (f->q->again && f->q->kept > 0 && (p = buf_reserve(&f->out, 4096)) &&
+    while (f->q->resumed && f->q->kept > 0 && (p = buf_reserve(&f->out, 4096)) &&
            (n = pread(f->c->fds[0], p, 4096, (off_t)f->out.n)) > 0)
         buf_commit(&f->out, (size_t)n);
     if (str_ends(buf_str(&f->out), STR("\n"))) {
@@ -656,7 +656,7 @@ static void on_gone(void *owner)
     struct fileact *f = owner;
     struct err e = ERR_INIT;
     f->job = NULL;
-    f->spec.again = false;
+    f->spec.resumed = false;
     if (!f->staged || !start_job(f, "sweeping", sweep, &sweeping, &e))
         free_fileact(f);
 }

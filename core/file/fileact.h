@@ -47,7 +47,7 @@ struct fileact_spec {
      * begun before and may have ended; only the rest of it is done.
      */
     const char *token;
-    bool again;
+    bool resumed;
     /*
      * A file that outlives this process and gets the result before staged files are
      * removed: with again, that is the result. 0: none. Borrowed for the call.

@@ -212,7 +212,7 @@ int fa_mkdir(struct fa *f, struct err *e)
     if (made && fa_has(f, "mode") && chmod(path, mode) < 0)
         return fa_fail(e, errno, "change the mode of", path);
     fa_put_path(&f->out, "path", str_of(path));
-    buf_addf(&f->out, ",\"created\":%s", made || f->q->again ? "true" : "false");
+    buf_addf(&f->out, ",\"created\":%s", made || f->q->resumed ? "true" : "false");
     return 0;
 }
 
@@ -299,7 +299,7 @@ int fa_copy(struct fa *f, struct err *e)
     struct stat st;
     if (two_paths(f, from, to, e) < 0)
         return -1;
-    if (!f->q->again && lstat(from, &st) < 0)
+    if (!f->q->resumed && lstat(from, &st) < 0)
         return fa_fail(e, errno, "copy", from);
     if (fa_stage_beside(f, &s, to, e) < 0 || copy_to(f, &s, from, to, e) < 0)
         return -1;
@@ -395,7 +395,7 @@ int fa_move(struct fa *f, struct err *e)
     struct fa_stage s = {.state = STAGE_NEW};
     bool overwrite = fa_bool(f, "overwrite");
     if (two_paths(f, from, to, e) < 0 || name_in_folder(f, to, e) < 0 ||
-        (f->q->again && fa_stage_beside(f, &s, to, e) < 0))
+        (f->q->resumed && fa_stage_beside(f, &s, to, e) < 0))
         return -1;
     if (fa_bool(f, "parents") && fa_parents(to, e) < 0)
         return -1;
@@ -407,7 +407,7 @@ int fa_move(struct fa *f, struct err *e)
             return done < 0 ? -1 : 0;
     }
     bool there = lstat(from, &a) == 0, copied = s.state != STAGE_NEW;
-    if (!there && !copied && !(f->q->again && lstat(to, &b) == 0))
+    if (!there && !copied && !(f->q->resumed && lstat(to, &b) == 0))
         return fa_fail(e, ENOENT, "move", from);
     int why = there && !copied ? fa_try_place(from, to, overwrite) : 0, rc = 0;
     /* Another file system; or a folder of an image's layer, which cannot be renamed. */
@@ -481,7 +481,7 @@ int fa_remove(struct fa *f, struct err *e)
     if (fa_path(f, "path", path, e) < 0)
         return -1;
     int rc = lstat(path, &st) < 0 ? errno : 0;
-    if (rc != 0 && !(rc == ENOENT && f->q->again))
+    if (rc != 0 && !(rc == ENOENT && f->q->resumed))
         return fa_fail(e, rc, "remove", path);
     if (rc == 0 && fa_bool(f, "contents") && is_working(f, &st)) {
         if (!fa_bool(f, "recursive"))

@@ -122,7 +122,8 @@ struct fa_stage {
     char whole[PATH_MAX]; /* an empty file: part is complete, or already in its place */
     enum { STAGE_NEW, STAGE_WHOLE, STAGE_PLACED } state;
 };
-/* Stages in the folder dir. With f->q->again finds its state, or removes a torn part. */
+/* Stages in the folder dir. With f->q->resumed finds its state, or removes a torn part.
+ */
 int fa_stage(struct fa *f, struct fa_stage *s, const char *dir, struct err *e);
 /* The same in the folder of path, which need not exist. */
 int fa_stage_beside(struct fa *f, struct fa_stage *s, const char *path, struct err *e);

@@ -41,7 +41,7 @@ int fa_stage(struct fa *f, struct fa_stage *s, const char *dir, struct err *e)
     snprintf(f->part, PATH_MAX, "%s", s->part);
     snprintf(f->whole, PATH_MAX, "%s", s->whole);
     s->state = STAGE_NEW;
-    if (!f->q->again)
+    if (!f->q->resumed)
         return 0;
     if (is_there(s->whole)) {
         s->state = is_there(s->part) ? STAGE_WHOLE : STAGE_PLACED;

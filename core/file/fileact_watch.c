@@ -285,7 +285,7 @@ int fa_watch(struct fa *f, struct err *e)
         add_tree(w, "", false, 0);
     else
         add_folders(w, json_get(f->q->args, "folders"));
-    put_line(w, f->q->again ? "restarted" : "watching", "", false, 0);
+    put_line(w, f->q->resumed ? "restarted" : "watching", "", false, 0);
     rc = flush(w, e);
     while (rc == 0 && !w->ended)
         rc = read_changes(w, e);

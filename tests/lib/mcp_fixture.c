@@ -207,7 +207,7 @@ static void next_step(struct tool_call *c)
     snprintf(again, sizeof(again), "done, again, wait %d bytes %zu", c->client.max_wait_s,
              c->client.answer_max);
     struct tool_result r = {.text = buf_str(&a->text),
-                            .state = str_of(c->again ? again : "done"),
+                            .state = str_of(c->resumed ? again : "done"),
                             .object = json_object()};
     json_put_int(r.object, "steps", a->step);
     struct buf text = a->text;

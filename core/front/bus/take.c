@@ -82,7 +82,7 @@ static enum verdict take_action(struct bus *b, struct str id, struct json *m)
             return VERDICT_LATER;
         return refuse(b, id, &e);
     }
-    if (taken.again)
+    if (taken.repeated)
         b->in.repeated++;
     else
         b->in.actions++;

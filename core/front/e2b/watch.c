@@ -206,8 +206,11 @@ int e2b_watch_start(struct e2b_watch *w, bool again, struct err *e)
     json_put_bool(args, "recursive", w->recursive);
     json_put_bool(args, "full", w->entries);
     random_hex(token, 32);
-    struct files_ask q = {
-        .verb = "watch", .args = args, .place = &w->user, .token = token, .again = again};
+    struct files_ask q = {.verb = "watch",
+                          .args = args,
+                          .place = &w->user,
+                          .token = token,
+                          .resumed = again};
     int rc = fileact_check("watch", args, false, false, e);
     if (rc == 0)
         rc = files_start(w->f->actions, &q, &events, w, &w->helper, e);

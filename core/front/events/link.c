@@ -403,7 +403,7 @@ static int take_action(struct events_link *k, struct json **message, struct str 
     *message = NULL;
     if (actions_send(k->ev->actions, m, &k->sender, &t, e) < 0)
         return -1;
-    return t.again ? say_known(k, &t, client_id, e) : 0;
+    return t.repeated ? say_known(k, &t, client_id, e) : 0;
 }
 
 static int take_key(struct events_link *k, const struct json *m, struct err *e)

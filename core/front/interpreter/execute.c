@@ -232,7 +232,7 @@ static void cancel_orphans(const struct context *c)
     struct err e = ERR_INIT;
     for (struct action *a = NULL, *next = actions_next(all, NULL); (a = next);) {
         next = actions_next(all, a);
-        if (a->again && !execution_by_action(c->f, a->id) &&
+        if (a->resumed && !execution_by_action(c->f, a->id) &&
             str_starts(str_of(a->session), str_of(c->id)) &&
             !json_bool(a->args, "silent", false) && a->source &&
             strcmp(a->source, ACTION_SOURCE_INTERPRETER) == 0)

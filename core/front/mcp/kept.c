@@ -133,7 +133,7 @@ static void load_call(struct mcp_call *k, struct json *j)
 {
     state_read(kept, k, j);
     buf_adds(&k->c.notes, json_str(j, "notes", ""));
-    k->c.again = true;
+    k->c.resumed = true;
     snprintf(k->c.client.credential, sizeof(k->c.client.credential), "%s",
              k->session->credential);
 }

@@ -295,7 +295,7 @@ void mcp_take_request(struct mcp_session *s, struct mcp_stream *out, const struc
                         .in = in};
     struct mcp_call *k = mcp_call_find(s->m, s, in->id);
     bool taken = k || mcp_kept_has(out, in->id);
-    if (taken && s->again)
+    if (taken && s->resumed)
         return; /* repeated, as the previous worker did not accept it */
     if (modern)
         mcp_client_name(a.client, json_get(in->meta, MCP_META "clientInfo"));

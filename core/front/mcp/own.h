@@ -171,7 +171,7 @@ struct mcp_session {
     struct mcp_stream *standing;
     bool lines;            /* it is a session of od mcp */
     struct mcp_link *link; /* owned, of lines; or NULL */
-    bool again;            /* it comes from a previous worker */
+    bool resumed;          /* it comes from a previous worker */
     int64_t used_ms;
 };
 

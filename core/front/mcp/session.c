@@ -231,7 +231,7 @@ static void load_one(void *arg, struct str id, struct json *j)
     map_put(&m->by_id, str_of(s->id), s);
     state_read(kept, s, j);
     wish_load(&s->wish, json_get(j, "wish"));
-    s->again = true;
+    s->resumed = true;
     if (s->lines)
         mcp_link_new(s)->lost_ms = clock_ms();
     mcp_listeners_load(s, j);

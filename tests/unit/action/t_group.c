@@ -137,7 +137,7 @@ static void join(const char *text)
 {
     struct action_taken t;
     CHECK_INT(send_as(text, &t), 1);
-    CHECK(t.id == 0 && t.end == 0 && !t.again);
+    CHECK(t.id == 0 && t.end == 0 && !t.repeated);
 }
 
 static void commit(void)
@@ -197,7 +197,7 @@ TEST(a_long_action_is_a_group_of_its_own)
     join("{" RESIZE "}");
     join("{" RESIZE "}");
     CHECK_INT(send_as(text, &t), 0);
-    CHECK(t.id == 5 && !t.again);
+    CHECK(t.id == 5 && !t.repeated);
     CHECK_STR(log_from(1), "A1 A2 O1 O2 A5 O5");
     join("{" RESIZE "}");
     commit();
@@ -230,9 +230,9 @@ TEST(a_name_is_found_in_the_group)
     join("{" RESIZE ",\"client_id\":\"one\"}");
     join("{" WAITS ",\"client_id\":\"two\"}");
     CHECK_INT(send_as("{" RUN ",\"client_id\":\"two\"}", &t), 0);
-    CHECK(t.again && t.id == 2 && t.end == 0);
+    CHECK(t.repeated && t.id == 2 && t.end == 0);
     CHECK_INT(send_as("{" RUN ",\"client_id\":\"one\"}", &t), 0);
-    CHECK(t.again && t.id == 1 && t.end == 3);
+    CHECK(t.repeated && t.id == 1 && t.end == 3);
     CHECK_STR(log_from(1), "A1 A2 O1");
 }
 

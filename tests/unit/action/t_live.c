@@ -177,7 +177,7 @@ TEST(a_process_is_known_by_its_action)
     uint64_t id = start("{\"action\":\"process\",\"args\":{\"command\":\"x\"}}");
     const struct action *a = actions_find(all, id);
     CHECK(a->kind->begun(a));
-    CHECK(a->begun && !a->again);
+    CHECK(a->begun && !a->resumed);
     char call[LIMIT_ID + 1], want[LIMIT_ID + 1];
     action_call(a, call);
     snprintf(want, sizeof(want), "act:%s:1", a->key);
@@ -349,31 +349,34 @@ TEST(a_wait_for_a_cell_ends_with_its_question_or_with_it)
 
 /* ---- kinds ---- */
 
-static enum action_again again;
+static enum action_resume resume;
 static int starts;
 
-static enum action_again how_again(const struct action *a)
+static enum action_resume how_resume(const struct action *a)
 {
     (void)a;
-    return again;
+    return resume;
 }
 
 static void on_start(struct action *a)
 {
-    CHECK(a->begun && a->again);
+    CHECK(a->begun && a->resumed);
     starts++;
 }
 
 TEST(what_a_worker_had_begun_ends_as_its_kind_says)
 {
     static const struct param_list takes = {.about = "x"};
-    static const struct action_kind kind = {.name = "odd", .at_once = true, .takes = &takes,
-                                            .again = how_again, .start = on_start};
+    static const struct action_kind kind = {.name = "odd",
+                                            .at_once = true,
+                                            .takes = &takes,
+                                            .resume = how_resume,
+                                            .start = on_start};
     struct action_order o = {.kind = &kind};
     begin_worker("{}");
     for (int i = 0; i < 4; i++) {
-        again = (enum action_again[]){ACTION_AGAIN, ACTION_DONE, ACTION_UNKNOWN,
-                                      ACTION_INTERRUPTED}[i];
+        resume = (enum action_resume[]){ACTION_RESUME, ACTION_DONE, ACTION_UNKNOWN,
+                                        ACTION_INTERRUPTED}[i];
         struct action *a = action_open(all, json_object(), &o, &e);
         uint64_t id = a->id;
         action_resume(a);

@@ -27,12 +27,12 @@ TEST(a_client_sets_only_what_is_a_clients)
     /* By its client_id it is found again, and is not done again. */
     struct action_taken t;
     CHECK_INT(order_as("{\"client_id\":\"c\\n1\"," RUN "}", NULL, &t), 0);
-    CHECK(t.again && t.id == 1 && t.end == 0);
+    CHECK(t.repeated && t.id == 1 && t.end == 0);
     CHECK_INT(all->stats.repeated, 1);
     CHECK_INT(last(), 1);
     CHECK_INT(actions_cancel(all, 1, &e), 0);
     CHECK_INT(order_as("{\"client_id\":\"c\\n1\"," RUN "}", NULL, &t), 0);
-    CHECK(t.again && t.id == 1 && t.end == 2);
+    CHECK(t.repeated && t.id == 1 && t.end == 2);
     CHECK_INT(all->stats.repeated, 2);
     CHECK_INT(all->stats.pending, 0);
     CHECK_INT(all->stats.errors, 1);
@@ -125,7 +125,7 @@ TEST(what_no_action_can_be_is_refused_and_not_in_the_log)
     struct action_taken t;
     uint64_t id = order(text);
     CHECK_INT(order_as(text, NULL, &t), 0);
-    CHECK(t.again && t.id == id);
+    CHECK(t.repeated && t.id == id);
     all->stats.pending = ACTIONS_MAX;
     refused("{" WAITS "}", ERR_LIMIT, "1024 actions have not ended yet");
     all->stats.pending = ACTIONS_MAX - 1;

@@ -217,7 +217,7 @@ TEST(the_place_and_the_notes_of_an_action_survive_a_worker)
     turn();
     begin_worker("{\"cwd\":\"/usr\"}");
     a = actions_find(all, 1);
-    CHECK(a && a->again && a->placed);
+    CHECK(a && a->resumed && a->placed);
     CHECK_STR(a->key, key);
     CHECK(!json_has(kept, "native/" KEY) && json_has(kept, name));
     CHECK(!is_file(KEY) && is_file("other") && is_file(key));
@@ -340,24 +340,24 @@ TEST(the_next_worker_goes_on_with_what_has_no_end)
     begin_worker("{}");
     CHECK_INT(all->stats.starts, 2);
     struct action *a = actions_find(all, 1);
-    CHECK(a && a->again && !a->begun);
+    CHECK(a && a->resumed && !a->begun);
     CHECK_STR(a->client_id, "c1");
     a = actions_find(all, 2);
-    CHECK(a && a->again && a->begun);
+    CHECK(a && a->resumed && a->begun);
     CHECK(!actions_find(all, 3) && !actions_find(all, 4));
     CHECK(strstr(event_of(7), "\"cause\":3,") && strstr(event_of(7), "interrupted and not"));
     a = actions_find(all, 6);
-    CHECK(a && a->again);
+    CHECK(a && a->resumed);
     CHECK_STR(a->source, "v0");
     CHECK_INT(last(), 7);
     CHECK_INT(all->stats.pending, 3);
     CHECK_INT(order_as("{" RUN ",\"client_id\":\"c1\"}", NULL, &t), 0);
-    CHECK(t.again && t.id == 1 && t.end == 0);
+    CHECK(t.repeated && t.id == 1 && t.end == 0);
     CHECK_INT(order_as("{" RUN ",\"client_id\":\"c4\"}", NULL, &t), 0);
-    CHECK(t.again && t.id == 4 && t.end == 5);
+    CHECK(t.repeated && t.id == 4 && t.end == 5);
     CHECK_INT(actions_cancel(all, 1, &e), 0);
     CHECK_INT(order_as("{" RUN ",\"client_id\":\"c1\"}", NULL, &t), 0);
-    CHECK(t.again && t.end == 8);
+    CHECK(t.repeated && t.end == 8);
 }
 
 static void log_line(const char *text)

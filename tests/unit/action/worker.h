@@ -168,7 +168,7 @@ static T_UNUSED uint64_t order(const char *text)
     struct action_taken t;
     if (order_as(text, NULL, &t) < 0)
         T_FAIL("%s: %s", text, e.text);
-    CHECK(!t.again);
+    CHECK(!t.repeated);
     return t.id;
 }
 

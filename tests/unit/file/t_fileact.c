@@ -57,7 +57,7 @@ static struct fileact *start(const char *verb, const char *args, bool again)
                              .args = j,
                              .cwd = t_dir(),
                              .token = TOKEN,
-                             .again = again,
+                             .resumed = again,
                              .kept = kept};
     dones = 0;
     CHECK_INT(fileact_check(verb, j, false, false, &err), 0);

@@ -320,9 +320,9 @@ static bool find_what(struct tool_call *c)
     bool busy = s && session_busy(s);
     if (!busy)
         r->cell = running_cell(c->actions, r->session);
-    if (!busy && !r->cell && !s && t->command && (c->again || !types(c)))
+    if (!busy && !r->cell && !s && t->command && (c->resumed || !types(c)))
         r->cell = t->command;
-    if (busy || r->cell || (s && (c->again || !types(c))))
+    if (busy || r->cell || (s && (c->resumed || !types(c))))
         return true;
     if (!s && !t->command)
         fail_no_session(c);

@@ -94,7 +94,7 @@ struct tool_call {
                                  each in parentheses and with its newline */
     char key[ACTION_KEY + 1]; /* the same after a restart */
     int64_t since_ms;         /* CLOCK_REALTIME: when it was first started */
-    bool again;               /* a previous worker had started it */
+    bool resumed;             /* a previous worker had started it */
     uint64_t action;          /* of the step that runs, or ran last; 0: none */
     void *own;                /* for the tool's use */
 };
