@@ -14,7 +14,7 @@
  *   input.c     cancel, input, key, eof, signal, resize
  *   kernel.c    cell, complete, inspect, kernels …; cell.c: output and questions of cells
  *   files.c     actions on files       skill.c   skills
- *   until.c     run with `until`       background.c   commands that go on after it
+ *   until.c     run with `until`       background.c  commands that go on after it
  *   wait.c      waits for what runs in a session
  *   checkpoint.c  checkpoints of files, also before actions
  *   ask.c       one action, and who waits for its observation

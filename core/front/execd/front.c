@@ -239,11 +239,11 @@ static const struct route routes[] = {
      .path = "/pty/{id}/ws",
      .run = execd_get_pty_ws,
      .about = "Opens its WebSocket"},
-    {.methods = PASS_METHODS,
+    {.methods = REVERSE_PROXY_METHODS,
      .path = "/proxy/*",
      .body = execd_proxy,
      .about = "The same request to a port of 127.0.0.1 or ::1, as /proxy/PORT/rest"},
-    {.methods = PASS_METHODS,
+    {.methods = REVERSE_PROXY_METHODS,
      .path = "/proxy",
      .body = execd_proxy,
      .about = "Answers that a port is required"},
@@ -304,7 +304,7 @@ static void start(void *f)
 static void close_execd(void *f, bool another)
 {
     execd_ptys_close(f, another);
-    passes_end(&((struct execd *)f)->passes);
+    reverse_proxy_end(&((struct execd *)f)->reverse_proxy);
 }
 
 static void format(struct buf *out) { buf_addz(out, "execd 1"); }

@@ -24,7 +24,7 @@
 #include "action/process.h"
 #include "engine/state.h"
 #include "front/front.h"
-#include "front/pass/pass.h"
+#include "front/reverse_proxy/reverse_proxy.h"
 #include "front/program.h"
 #include "shell/op.h"
 #include "shell/process.h"
@@ -53,7 +53,7 @@ struct execd {
     struct list contexts, codes;
     unsigned ncontexts;
     struct action_watch watch; /* of codes */
-    struct passes passes;
+    struct reverse_proxy reverse_proxy;
 };
 
 /* ---- answer.c ---- */

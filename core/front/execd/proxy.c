@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proxy/PORT/rest: requests to a port of the sandbox (front/pass). OpenSandbox's Docker
- * provider publishes the daemon's own port and gives this path as the endpoint of others.
+ * /proxy/PORT/rest: requests to a port of the sandbox (front/reverse_proxy).
+ * OpenSandbox's Docker provider publishes the daemon's own port and gives this path as
+ * the endpoint of others.
  */
 #include "front/execd/own.h"
 
@@ -11,7 +12,7 @@
 
 #define PREFIX "/proxy"
 
-static bool hides(const struct passes *p, const struct req *r, struct str name)
+static bool hides(const struct reverse_proxy *p, const struct req *r, struct str name)
 {
     static const struct str token = STR("X-EXECD-ACCESS-TOKEN");
     (void)p;
@@ -34,21 +35,21 @@ static void answer_absent(struct req *r, uint16_t port, const char *text)
     fail(r, 502, text);
 }
 
-static const struct pass_rules rules = {
+static const struct reverse_proxy_rules rules = {
     .prefix = PREFIX, .hides = hides, .fail = fail, .absent = answer_absent};
 
 void execd_proxy_init(struct execd *f, struct fronts *all)
 {
-    passes_init(&f->passes, all, &rules);
+    reverse_proxy_init(&f->reverse_proxy, all, &rules);
 }
 
 void execd_proxy(struct req *r)
 {
     struct execd *f = req_arg(r);
-    struct pass_target to;
+    struct reverse_proxy_target to;
     engine_touch(f->en);
-    if (pass_target_of(&rules, r, &to))
-        pass_request(&f->passes, r, &to);
+    if (reverse_proxy_target_of(&rules, r, &to))
+        reverse_proxy_request(&f->reverse_proxy, r, &to);
     else
         fail(r, 400, "port is required");
 }

@@ -7,7 +7,7 @@
 
 #include "base/xalloc.h"
 #include "engine/engine.h"
-#include "front/pass/pass.h"
+#include "front/reverse_proxy/reverse_proxy.h"
 #include "os/file.h"
 #include "os/listening.h"
 #include "os/procfs.h"
@@ -66,7 +66,7 @@ static size_t find_apps(const struct page *p, struct listening all[LISTENING_MAX
     struct hash h;
     hash_begin_sha256(&h);
     for (size_t i = 0; i < found; i++) {
-        if (pass_is_ours(p->fronts, all[i].port) || is_of_host(&all[i]))
+        if (reverse_proxy_is_ours(p->fronts, all[i].port) || is_of_host(&all[i]))
             continue;
         char line[64];
         int len = snprintf(line, sizeof(line), "%u %d %s\n", all[i].port, (int)all[i].pid,

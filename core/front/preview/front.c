@@ -85,7 +85,7 @@ static size_t find_apps(const struct preview *p, struct listening all[LISTENING_
 {
     size_t found = listening(all), n = 0;
     for (size_t i = 0; i < found; i++) {
-        if (!pass_is_ours(p->fronts, all[i].port))
+        if (!reverse_proxy_is_ours(p->fronts, all[i].port))
             all[n++] = all[i];
     }
     return n;
@@ -125,25 +125,25 @@ static void show_list(struct req *r)
 static void answer_absent(struct req *r, uint16_t port, const char *text)
 {
     if (wants_html(r))
-        pass_show_absent(r, port, text);
+        reverse_proxy_show_absent(r, port, text);
     else
         fail(r, 502, text);
 }
 
-static const struct pass_rules rules = {.prefix = "",
-                                        .named = true,
-                                        .hides = pass_hides_keys,
-                                        .viewer = pass_viewer,
-                                        .fail = fail,
-                                        .absent = answer_absent};
+static const struct reverse_proxy_rules rules = {.prefix = "",
+                                                 .named = true,
+                                                 .hides = reverse_proxy_hides_keys,
+                                                 .viewer = reverse_proxy_viewer,
+                                                 .fail = fail,
+                                                 .absent = answer_absent};
 
 /* Redirects /3000 to /3000/, so that relative addresses of the app's page are below
  * it. */
 static void add_slash(struct req *r)
 {
-    struct pass_target to;
-    if (pass_target_of(&rules, r, &to))
-        pass_add_slash(r, &to);
+    struct reverse_proxy_target to;
+    if (reverse_proxy_target_of(&rules, r, &to))
+        reverse_proxy_add_slash(r, &to);
     else
         fail(r, 404, "A path here begins with a port, as in /3000/");
 }
@@ -151,9 +151,9 @@ static void add_slash(struct req *r)
 static void pass(struct req *r)
 {
     struct preview *p = req_arg(r);
-    struct pass_target to;
-    if (pass_target_of(&rules, r, &to))
-        pass_request(&p->passes, r, &to);
+    struct reverse_proxy_target to;
+    if (reverse_proxy_target_of(&rules, r, &to))
+        reverse_proxy_request(&p->reverse_proxy, r, &to);
     else
         fail(r, 404, "A path here begins with a port, as in /3000/");
 }
@@ -178,7 +178,7 @@ static const struct route routes[] = {
      .path = "/{port}",
      .run = add_slash,
      .about = "Redirects to the same address with a slash"},
-    {.methods = PASS_METHODS,
+    {.methods = REVERSE_PROXY_METHODS,
      .path = "/{port}/*",
      .body = pass,
      .about = "The same request to that port of 127.0.0.1 or ::1"},
@@ -197,7 +197,7 @@ static void *open_preview(struct fronts *all, const struct json *options)
     p->front.arg = p;
     p->fronts = all;
     p->en = fronts_engine(all);
-    passes_init(&p->passes, all, &rules);
+    reverse_proxy_init(&p->reverse_proxy, all, &rules);
     return p;
 }
 
@@ -210,22 +210,22 @@ static const struct http_front *http(const void *f, unsigned i)
 static void close_preview(void *f, bool another)
 {
     (void)another;
-    passes_end(&((struct preview *)f)->passes);
+    reverse_proxy_end(&((struct preview *)f)->reverse_proxy);
 }
 
 static struct json *status(const void *f)
 {
     const struct preview *p = f;
-    if (p->passes.passed == 0)
+    if (p->reverse_proxy.passed == 0)
         return NULL; /* not in use */
     struct json *j = json_object();
-    json_put_int(j, "open", p->passes.n);
-    json_put_int(j, "requests", (int64_t)p->passes.passed);
+    json_put_int(j, "open", p->reverse_proxy.n);
+    json_put_int(j, "requests", (int64_t)p->reverse_proxy.passed);
     return j;
 }
 
 /* Pages open many connections, and WebSockets keep theirs. */
-static const struct httpd_config limits = {.conns_max = 2 * PASSES_MAX};
+static const struct httpd_config limits = {.conns_max = 2 * REVERSE_PROXY_MAX};
 
 const struct front front_preview = {
     .name = "preview",

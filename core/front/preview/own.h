@@ -14,19 +14,19 @@
  *   front.c    the front-end: routes, the list, refusals
  *   login.c    the form, and which requests are allowed
  *
- * core/front/pass has one request to an app, and its answer.
+ * core/front/reverse_proxy has one request to an app, and its answer.
  */
 #ifndef OD_FRONT_PREVIEW_OWN_H
 #define OD_FRONT_PREVIEW_OWN_H
 
 #include "access/access.h"
-#include "front/pass/pass.h"
+#include "front/reverse_proxy/reverse_proxy.h"
 
 struct preview {
     struct http_front front;
     struct fronts *fronts;
     struct engine *en;
-    struct passes passes;
+    struct reverse_proxy reverse_proxy;
 };
 
 /* ---- login.c ---- */

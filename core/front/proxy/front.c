@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The apps of a sandbox at our own origin (README.md): /proxy/PORT/ and /absproxy/PORT/
- * of the native set, and the hosts of --preview-host. core/front/pass handles each
- * request to an app; front/guard.c decides which requests are allowed.
+ * of the native set, and the hosts of --preview-host. core/front/reverse_proxy handles
+ * each request to an app; front/guard.c decides which requests are allowed.
  */
 #include "base/json.h"
 
@@ -11,14 +11,14 @@
 #include "engine/engine.h"
 #include "front/answer.h"
 #include "front/fronts.h"
-#include "front/pass/pass.h"
+#include "front/reverse_proxy/reverse_proxy.h"
 
 enum { PAGE_MAX = 4 << 10 };
 
 struct proxied {
     struct http_front front, kept; /* of /proxy and /absproxy */
     struct fronts *fronts;         /* borrowed */
-    struct passes passes, keeping, hosted;
+    struct reverse_proxy reverse_proxy, keeping, hosted;
 };
 
 static bool wants_html(const struct req *r)
@@ -54,53 +54,53 @@ static void fail_at_host(struct req *r, int status, const char *text)
 
 static void fail(struct req *r, int status, const char *text)
 {
-    pass_sandbox(r);
+    reverse_proxy_sandbox(r);
     fail_at_host(r, status, text);
 }
 
 static void answer_absent_at_host(struct req *r, uint16_t port, const char *text)
 {
     if (wants_html(r))
-        pass_show_absent(r, port, text);
+        reverse_proxy_show_absent(r, port, text);
     else
         fail_at_host(r, 502, text);
 }
 
 static void answer_absent(struct req *r, uint16_t port, const char *text)
 {
-    pass_sandbox(r);
+    reverse_proxy_sandbox(r);
     answer_absent_at_host(r, port, text);
 }
 
-static const struct pass_rules rules = {.prefix = "/proxy",
-                                        .named = true,
-                                        .sandbox = true,
-                                        .hides = pass_hides_keys,
-                                        .viewer = pass_viewer,
-                                        .fail = fail,
-                                        .absent = answer_absent};
-static const struct pass_rules keeping = {.prefix = "/absproxy",
-                                          .named = true,
-                                          .keeps = true,
-                                          .sandbox = true,
-                                          .hides = pass_hides_keys,
-                                          .viewer = pass_viewer,
-                                          .fail = fail,
-                                          .absent = answer_absent};
+static const struct reverse_proxy_rules rules = {.prefix = "/proxy",
+                                                 .named = true,
+                                                 .sandbox = true,
+                                                 .hides = reverse_proxy_hides_keys,
+                                                 .viewer = reverse_proxy_viewer,
+                                                 .fail = fail,
+                                                 .absent = answer_absent};
+static const struct reverse_proxy_rules keeping = {.prefix = "/absproxy",
+                                                   .named = true,
+                                                   .keeps = true,
+                                                   .sandbox = true,
+                                                   .hides = reverse_proxy_hides_keys,
+                                                   .viewer = reverse_proxy_viewer,
+                                                   .fail = fail,
+                                                   .absent = answer_absent};
 
-static const struct pass_rules hosted = {.prefix = "",
-                                         .named = true,
-                                         .hides = pass_hides_keys,
-                                         .viewer = pass_viewer,
-                                         .fail = fail_at_host,
-                                         .absent = answer_absent_at_host};
+static const struct reverse_proxy_rules hosted = {.prefix = "",
+                                                  .named = true,
+                                                  .hides = reverse_proxy_hides_keys,
+                                                  .viewer = reverse_proxy_viewer,
+                                                  .fail = fail_at_host,
+                                                  .absent = answer_absent_at_host};
 
 /*
  * Redirects r, which has a person's cookie, to the same path with a token derived from
  * that. The app's page sends no cookie with its own requests.
  */
 static void add_token(const struct proxied *p, struct req *r,
-                      const struct pass_target *to)
+                      const struct reverse_proxy_target *to)
 {
     char token[LOGIN_APP_HEX + 1];
     struct str rest = to->rest, path = str_cut(&rest, '?');
@@ -114,34 +114,34 @@ static void add_token(const struct proxied *p, struct req *r,
         buf_addz(&b, "../");
     buf_addf(&b, "%u~%s%s%.*s", to->port, token, path.n > 0 ? "" : "/",
              STR_ARG(to->rest));
-    pass_sandbox(r);
+    reverse_proxy_sandbox(r);
     req_header_add(r, "Cache-Control", "no-store");
     req_header_add(r, "Location", buf_z(&b));
     buf_release(&b);
     req_answer(r, 307, NULL, STR(""));
 }
 
-static void serve(struct proxied *p, struct passes *passes, struct req *r)
+static void serve(struct proxied *p, struct reverse_proxy *reverse_proxy, struct req *r)
 {
-    struct pass_target to;
-    if (!pass_target_of(passes->rules, r, &to)) {
+    struct reverse_proxy_target to;
+    if (!reverse_proxy_target_of(reverse_proxy->rules, r, &to)) {
         fail(r, 404, "Such a path is /proxy/PORT/ or /absproxy/PORT/");
     } else if (str_eq(req_header(r, "Service-Worker"), STR("script"))) {
         fail(r, 403, "An app at this address can have no service worker");
     } else if (req_right(r) == RIGHT_NONE) {
         add_token(p, r, &to);
     } else if (to.rest.n == 0 || to.rest.p[0] != '/') {
-        pass_sandbox(r);
-        pass_add_slash(r, &to);
-    } else if (!pass_preflight(r)) {
-        pass_request(passes, r, &to);
+        reverse_proxy_sandbox(r);
+        reverse_proxy_add_slash(r, &to);
+    } else if (!reverse_proxy_preflight(r)) {
+        reverse_proxy_request(reverse_proxy, r, &to);
     }
 }
 
 static void serve_below(struct req *r)
 {
     struct proxied *p = req_arg(r);
-    serve(p, &p->passes, r);
+    serve(p, &p->reverse_proxy, r);
 }
 
 static void serve_kept(struct req *r)
@@ -160,13 +160,13 @@ static void serve_host(void *f, struct req *r, uint16_t port, int status,
     buf_adds(&b, h->path);
     if (h->query.p)
         buf_addf(&b, "?%.*s", STR_ARG(h->query));
-    struct pass_target to = {.port = port, .base = STR(""), .rest = buf_str(&b)};
+    struct reverse_proxy_target to = {.port = port, .base = STR(""), .rest = buf_str(&b)};
     if (status)
         fail_at_host(r, status, text);
     else if (port == 0)
         fail_at_host(r, 404, "The number in this host's name is not a port");
     else
-        pass_request(&p->hosted, r, &to);
+        reverse_proxy_request(&p->hosted, r, &to);
     buf_release(&b);
 }
 
@@ -175,7 +175,7 @@ static const struct route_answer answers[] = {
     {0}};
 
 static const struct route routes[] = {
-    {.methods = PASS_METHODS,
+    {.methods = REVERSE_PROXY_METHODS,
      .path = "/proxy/*",
      .body = serve_below,
      .marks = ROUTE_PATH,
@@ -184,7 +184,7 @@ static const struct route routes[] = {
               "page has PORT~TOKEN in place of PORT and a key"},
 };
 static const struct route kept_routes[] = {
-    {.methods = PASS_METHODS,
+    {.methods = REVERSE_PROXY_METHODS,
      .path = "/absproxy/*",
      .body = serve_kept,
      .marks = ROUTE_PATH,
@@ -208,11 +208,11 @@ static void *open_proxy(struct fronts *all, const struct json *options)
     p->kept = bare[1];
     p->front.arg = p->kept.arg = p;
     p->fronts = all;
-    passes_init(&p->passes, all, &rules);
-    passes_init(&p->keeping, all, &keeping);
-    passes_init(&p->hosted, all, &hosted);
-    passes_join(&p->passes, &p->keeping);
-    passes_join(&p->passes, &p->hosted);
+    reverse_proxy_init(&p->reverse_proxy, all, &rules);
+    reverse_proxy_init(&p->keeping, all, &keeping);
+    reverse_proxy_init(&p->hosted, all, &hosted);
+    reverse_proxy_join(&p->reverse_proxy, &p->keeping);
+    reverse_proxy_join(&p->reverse_proxy, &p->hosted);
     return p;
 }
 
@@ -228,19 +228,19 @@ static void close_proxy(void *f, bool another)
 {
     struct proxied *p = f;
     (void)another;
-    passes_end(&p->passes);
-    passes_end(&p->keeping);
-    passes_end(&p->hosted);
+    reverse_proxy_end(&p->reverse_proxy);
+    reverse_proxy_end(&p->keeping);
+    reverse_proxy_end(&p->hosted);
 }
 
 static struct json *status(const void *f)
 {
     const struct proxied *p = f;
-    uint64_t requests = p->passes.passed + p->keeping.passed + p->hosted.passed;
+    uint64_t requests = p->reverse_proxy.passed + p->keeping.passed + p->hosted.passed;
     if (requests == 0)
         return NULL; /* not in use */
     struct json *j = json_object();
-    json_put_int(j, "open", p->passes.n + p->keeping.n + p->hosted.n);
+    json_put_int(j, "open", p->reverse_proxy.n + p->keeping.n + p->hosted.n);
     json_put_int(j, "requests", (int64_t)requests);
     return j;
 }

@@ -4,7 +4,7 @@
  * bytes is passed on after them; when both sides have ended and all is sent, the pair is
  * over. If one side breaks, the other one is closed, too.
  */
-#include "front/pass/own.h"
+#include "front/reverse_proxy/own.h"
 
 enum { PAIR_QUEUE = 256 << 10 }; /* bytes that may wait for one side */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers of our own in place of an app's. */
-#include "front/pass/own.h"
+#include "front/reverse_proxy/own.h"
 
 enum { PAGE_MAX = 4 << 10 };
 
-void pass_add_slash(struct req *r, const struct pass_target *to)
+void reverse_proxy_add_slash(struct req *r, const struct reverse_proxy_target *to)
 {
     struct buf b = BUF_INIT(HTTP_HEAD_MAX);
     struct str base = to->base;
@@ -16,7 +16,7 @@ void pass_add_slash(struct req *r, const struct pass_target *to)
     req_answer(r, 308, NULL, STR(""));
 }
 
-void pass_show_absent(struct req *r, uint16_t port, const char *text)
+void reverse_proxy_show_absent(struct req *r, uint16_t port, const char *text)
 {
     struct buf b = BUF_INIT(PAGE_MAX);
     buf_addf(&b,

@@ -4,7 +4,7 @@
  * browser gets. Bodies are never changed. A Location on the app's host becomes relative,
  * so that it works below any prefix under which a proxy serves us.
  */
-#include "front/pass/own.h"
+#include "front/reverse_proxy/own.h"
 
 #include "access/access.h"
 #include "front/fronts.h"
@@ -53,8 +53,8 @@ static bool is_hop(const struct http_head *h, struct str name)
 
 /* ---- requests ---- */
 
-bool pass_target_of(const struct pass_rules *rules, const struct req *r,
-                    struct pass_target *out)
+bool reverse_proxy_target_of(const struct reverse_proxy_rules *rules, const struct req *r,
+                             struct reverse_proxy_target *out)
 {
     struct str path = req_head(r)->path;
     size_t from = strlen(rules->prefix) + 1, n = from;
@@ -83,7 +83,7 @@ static bool is_our_cookie(struct str s)
     static const struct str secure = STR("__Secure-");
     if (str_starts(s, secure))
         s = str_sub(s, secure.n, s.n);
-    return str_starts(s, STR(PASS_OUR_COOKIES));
+    return str_starts(s, STR(REVERSE_PROXY_OUR_COOKIES));
 }
 
 /* Adds the cookies that are not ours, as one field. */
@@ -101,7 +101,7 @@ static int add_cookies(struct str value, struct buf *out)
     return rc;
 }
 
-static bool is_ours(const struct passes *p, const struct req *r, struct str name)
+static bool is_ours(const struct reverse_proxy *p, const struct req *r, struct str name)
 {
     static const char *const ours[] = {"Host",
                                        "X-Forwarded-For",
@@ -120,13 +120,13 @@ static bool is_ours(const struct passes *p, const struct req *r, struct str name
 
 /* Returns the prefix that a proxy in front adds to our paths, if the app's address has
  * it. */
-static struct str outside(const struct passes *p)
+static struct str outside(const struct reverse_proxy *p)
 {
     return str_of(p->rules->sandbox ? access_prefix(fronts_access(p->fronts)) : "");
 }
 
-static void add_prefix(const struct passes *p, const struct pass_target *t,
-                       struct buf *out)
+static void add_prefix(const struct reverse_proxy *p,
+                       const struct reverse_proxy_target *t, struct buf *out)
 {
     struct buf b = BUF_INIT(VALUE_MAX);
     buf_adds(&b, outside(p));
@@ -135,8 +135,8 @@ static void add_prefix(const struct passes *p, const struct pass_target *t,
     buf_release(&b);
 }
 
-static int add_forwarded(const struct passes *p, const struct req *r,
-                         const struct pass_target *t, struct buf *out)
+static int add_forwarded(const struct reverse_proxy *p, const struct req *r,
+                         const struct reverse_proxy_target *t, struct buf *out)
 {
     struct addr peer, own;
     struct buf text = BUF_INIT(ADDR_TEXT_MAX);
@@ -160,7 +160,8 @@ static int add_forwarded(const struct passes *p, const struct req *r,
 }
 
 /* A program that sends no Origin is not a browser, and some apps refuse browsers. */
-static int add_upgrade(const struct req *r, const struct pass_target *t, struct buf *out)
+static int add_upgrade(const struct req *r, const struct reverse_proxy_target *t,
+                       struct buf *out)
 {
     char origin[40];
     snprintf(origin, sizeof(origin), "http://localhost:%u", t->port);
@@ -171,8 +172,8 @@ static int add_upgrade(const struct req *r, const struct pass_target *t, struct 
     return page ? httpc_add_field(out, "Origin", str_of(origin)) : 0;
 }
 
-int fields_out(const struct passes *p, const struct req *r, const struct pass_target *t,
-               bool upgrade, struct buf *out)
+int fields_out(const struct reverse_proxy *p, const struct req *r,
+               const struct reverse_proxy_target *t, bool upgrade, struct buf *out)
 {
     const struct http_head *h = req_head(r);
     int rc = 0;
@@ -191,7 +192,8 @@ int fields_out(const struct passes *p, const struct req *r, const struct pass_ta
     return rc == 0 ? add_forwarded(p, r, t, out) : -1;
 }
 
-bool pass_hides_keys(const struct passes *p, const struct req *r, struct str name)
+bool reverse_proxy_hides_keys(const struct reverse_proxy *p, const struct req *r,
+                              struct str name)
 {
     static const struct str bearer = STR("Bearer ");
     struct str v = req_header(r, "Authorization");
@@ -225,8 +227,8 @@ static struct str below_root(struct str location, uint16_t port)
 
 /* Returns the part of an app's path that is below PREFIX/PORT, which some apps get,
  * too. */
-static struct str below_prefix(const struct pass_rules *rules,
-                               const struct pass_target *t, struct str path)
+static struct str below_prefix(const struct reverse_proxy_rules *rules,
+                               const struct reverse_proxy_target *t, struct str path)
 {
     char own[32];
     size_t n = (size_t)snprintf(own, sizeof(own), "%s/%u", rules->prefix, t->port);
@@ -247,8 +249,8 @@ static struct str last_segment(struct str path)
 
 /* Adds a relative Location: for a request to /b/c, "/a" becomes "../a". So it works
  * whatever precedes PORT. */
-static void add_location(const struct pass_rules *rules, struct req *r,
-                         const struct pass_target *t, struct str location)
+static void add_location(const struct reverse_proxy_rules *rules, struct req *r,
+                         const struct reverse_proxy_target *t, struct str location)
 {
     struct str inside = below_root(location, t->port), rest = t->rest;
     struct buf out = BUF_INIT(VALUE_MAX);
@@ -272,8 +274,8 @@ static void add_location(const struct pass_rules *rules, struct req *r,
 
 /* Adds an app's cookie without its domain, and with its path below PREFIX/PORT, if
  * any. */
-static void add_cookie(const struct passes *p, struct req *r, const struct pass_target *t,
-                       struct str value)
+static void add_cookie(const struct reverse_proxy *p, struct req *r,
+                       const struct reverse_proxy_target *t, struct str value)
 {
     struct buf out = BUF_INIT(VALUE_MAX);
     bool pathed = false;
@@ -298,8 +300,8 @@ static void add_cookie(const struct passes *p, struct req *r, const struct pass_
     buf_release(&out);
 }
 
-void fields_back(const struct passes *p, struct req *r, const struct pass_target *t,
-                 const struct http_head *h)
+void fields_back(const struct reverse_proxy *p, struct req *r,
+                 const struct reverse_proxy_target *t, const struct http_head *h)
 {
     /* Some of them would affect our whole origin, which the app shares. */
     static const char *const dropped[] = {"Date",
@@ -333,5 +335,5 @@ void fields_back(const struct passes *p, struct req *r, const struct pass_target
         }
     }
     if (sandbox)
-        pass_sandbox(r);
+        reverse_proxy_sandbox(r);
 }

@@ -8,7 +8,7 @@
  * 127.0.0.1 is tried first, then ::1. Neither side is read faster than the other one
  * accepts. When the client disconnects, its request to the app ends.
  */
-#include "front/pass/own.h"
+#include "front/reverse_proxy/own.h"
 
 #include "access/access.h"
 #include "base/xalloc.h"
@@ -23,11 +23,11 @@
 
 enum { IN_MAX = 128 << 10, OUT_MAX = 256 << 10 };
 
-struct pass {
-    struct list node; /* in passes.all */
-    struct passes *p;
+struct app_request {
+    struct list node; /* in reverse_proxy.all */
+    struct reverse_proxy *p;
     struct req *req; /* NULL: gone, or answered */
-    struct pass_target to;
+    struct reverse_proxy_target to;
     struct buf path; /* owned: the memory of to.base and to.rest */
     uint64_t viewer; /* from rules.viewer */
     bool upgrade, v6;
@@ -38,16 +38,16 @@ struct pass {
     struct stream_pair pair; /* in TUNNEL */
 };
 
-static void pass_free(void *arg)
+static void reverse_proxy_free(void *arg)
 {
-    struct pass *s = arg;
+    struct app_request *s = arg;
     buf_release(&s->path);
     free(s);
 }
 
 /* Closes everything that is open, except the request, which the caller owns if it is not
  * NULL. */
-static void drop(struct pass *s)
+static void drop(struct app_request *s)
 {
     if (s->dial)
         dial_cancel(s->dial);
@@ -59,10 +59,10 @@ static void drop(struct pass *s)
     s->asked = s->piped = false;
     list_del(&s->node);
     s->p->n--;
-    loop_bury(s->p->en->loop, s, pass_free);
+    loop_bury(s->p->en->loop, s, reverse_proxy_free);
 }
 
-static void fail(struct pass *s, int status, const char *text)
+static void fail(struct app_request *s, int status, const char *text)
 {
     struct req *r = s->req;
     bool begun = s->begun;
@@ -79,7 +79,7 @@ static void fail(struct pass *s, int status, const char *text)
 
 static void on_head(struct httpc *c)
 {
-    struct pass *s = container_of(c, struct pass, http);
+    struct app_request *s = container_of(c, struct app_request, http);
     const struct http_head *h = &c->head;
     if (h->status == 101)
         return;
@@ -96,23 +96,23 @@ static void on_head(struct httpc *c)
 
 static size_t on_body(struct httpc *c, struct str piece)
 {
-    struct pass *s = container_of(c, struct pass, http);
+    struct app_request *s = container_of(c, struct app_request, http);
     return req_send(s->req, piece);
 }
 
 static void on_client_room(struct req *r, void *owner)
 {
-    struct pass *s = owner;
+    struct app_request *s = owner;
     (void)r;
     httpc_more(&s->http);
 }
 
 static void on_tunnel_over(struct stream_pair *p)
 {
-    drop(container_of(p, struct pass, pair));
+    drop(container_of(p, struct app_request, pair));
 }
 
-static void tunnel(struct pass *s)
+static void tunnel(struct app_request *s)
 {
     struct req *r = s->req;
     fields_back(s->p, r, &s->to, &s->http.head);
@@ -129,7 +129,7 @@ static void tunnel(struct pass *s)
 
 static void on_answered(struct httpc *c, const struct err *e)
 {
-    struct pass *s = container_of(c, struct pass, http);
+    struct app_request *s = container_of(c, struct app_request, http);
     if (e) {
         fail(s, 502, e->text);
     } else if (c->head.status == 101) {
@@ -143,7 +143,7 @@ static void on_answered(struct httpc *c, const struct err *e)
 
 static void on_app_room(struct httpc *c)
 {
-    req_body_more(container_of(c, struct pass, http)->req);
+    req_body_more(container_of(c, struct app_request, http)->req);
 }
 
 static const struct httpc_events http_calls = {on_head, on_body, on_answered,
@@ -153,14 +153,14 @@ static const struct httpc_events http_calls = {on_head, on_body, on_answered,
 
 static size_t on_client_body(struct req *r, struct str bytes, void *owner)
 {
-    struct pass *s = owner;
+    struct app_request *s = owner;
     (void)r;
     return s->asked ? httpc_put(&s->http, bytes) : 0;
 }
 
 static void on_client_end(struct req *r, void *owner)
 {
-    struct pass *s = owner;
+    struct app_request *s = owner;
     (void)r;
     s->sent = true;
     if (s->asked && s->http.chunked)
@@ -169,7 +169,7 @@ static void on_client_end(struct req *r, void *owner)
 
 static void on_gone(struct req *r, void *owner)
 {
-    struct pass *s = owner;
+    struct app_request *s = owner;
     (void)r;
     s->req = NULL;
     drop(s);
@@ -183,7 +183,7 @@ static void on_half_closed(struct req *r, void *owner)
     req_abort(r);
 }
 
-static void ask(struct pass *s, struct stream *up)
+static void ask(struct app_request *s, struct stream *up)
 {
     const struct http_head *h = req_head(s->req);
     struct buf fields = BUF_INIT(HTTP_HEAD_MAX), method = BUF_INIT(64),
@@ -225,12 +225,12 @@ static void ask(struct pass *s, struct stream *up)
 
 /* ---- DIAL ---- */
 
-static void dial_next(struct pass *s);
+static void dial_next(struct app_request *s);
 
-static void answer_absent(struct pass *s)
+static void answer_absent(struct app_request *s)
 {
     struct req *r = s->req;
-    const struct pass_rules *rules = s->p->rules;
+    const struct reverse_proxy_rules *rules = s->p->rules;
     uint16_t port = s->to.port;
     char text[160];
     snprintf(text, sizeof(text),
@@ -241,7 +241,7 @@ static void answer_absent(struct pass *s)
 
 static void on_dialled(struct dial *d, struct stream *up, const struct err *e)
 {
-    struct pass *s = dial_owner(d);
+    struct app_request *s = dial_owner(d);
     (void)e;
     s->dial = NULL;
     if (up) {
@@ -254,12 +254,12 @@ static void on_dialled(struct dial *d, struct stream *up, const struct err *e)
     }
 }
 
-static void dial_next(struct pass *s)
+static void dial_next(struct app_request *s)
 {
     struct err e = ERR_INIT;
     struct dial_spec spec = {.host = str_of(s->v6 ? "::1" : "127.0.0.1"),
                              .port = s->to.port,
-                             .timeout_ms = PASS_CONNECT_MS,
+                             .timeout_ms = REVERSE_PROXY_CONNECT_MS,
                              .in_max = IN_MAX,
                              .out_max = OUT_MAX,
                              .on_done = on_dialled,
@@ -269,7 +269,7 @@ static void dial_next(struct pass *s)
         fail(s, 502, e.text);
 }
 
-bool pass_is_ours(const struct fronts *fronts, uint16_t port)
+bool reverse_proxy_is_ours(const struct fronts *fronts, uint16_t port)
 {
     const struct json *list = json_get(fronts_about(fronts), "ports");
     for (const struct json *v = json_first(list); v; v = json_next(v)) {
@@ -286,10 +286,11 @@ static bool wants_upgrade(const struct req *r)
            http_has_token(req_header(r, "Connection"), "upgrade");
 }
 
-static struct pass *pass_new(struct passes *p, struct req *r,
-                             const struct pass_target *to, uint64_t viewer)
+static struct app_request *reverse_proxy_new(struct reverse_proxy *p, struct req *r,
+                                             const struct reverse_proxy_target *to,
+                                             uint64_t viewer)
 {
-    struct pass *s = xnew(struct pass);
+    struct app_request *s = xnew(struct app_request);
     s->p = p;
     s->req = r;
     s->viewer = viewer;
@@ -307,43 +308,47 @@ static struct pass *pass_new(struct passes *p, struct req *r,
 }
 
 /* Returns the number of requests: of all logins if viewer is 0, else of that login. */
-static unsigned count(const struct passes *p, uint64_t viewer)
+static unsigned count(const struct reverse_proxy *p, uint64_t viewer)
 {
-    const struct passes *q = p;
+    const struct reverse_proxy *q = p;
     unsigned n = 0;
     do {
         struct list *it, *tmp;
         list_each (it, tmp, &q->all)
-            n += viewer == 0 || list_entry(it, struct pass, node)->viewer == viewer;
+            n += viewer == 0 ||
+                 list_entry(it, struct app_request, node)->viewer == viewer;
         q = q->next;
     } while (q != p);
     return n;
 }
 
-uint64_t pass_viewer(const struct passes *p, const struct req *r, uint16_t port)
+uint64_t reverse_proxy_viewer(const struct reverse_proxy *p, const struct req *r,
+                              uint16_t port)
 {
     return access_viewer(fronts_access(p->fronts), r, port);
 }
 
-void pass_request(struct passes *p, struct req *r, const struct pass_target *to)
+void reverse_proxy_request(struct reverse_proxy *p, struct req *r,
+                           const struct reverse_proxy_target *to)
 {
-    if (pass_is_ours(p->fronts, to->port)) {
+    if (reverse_proxy_is_ours(p->fronts, to->port)) {
         p->rules->fail(r, 403, "This server itself listens at that port");
         return;
     }
-    if (count(p, 0) >= PASSES_MAX) {
+    if (count(p, 0) >= REVERSE_PROXY_MAX) {
         p->refused++;
         p->rules->fail(r, 503, "Too many requests to apps at the same time");
         return;
     }
     uint64_t viewer = p->rules->viewer ? p->rules->viewer(p, r, to->port) : 0;
-    if (viewer && count(p, viewer) >= PASSES_VIEWER_MAX) {
+    if (viewer && count(p, viewer) >= REVERSE_PROXY_VIEWER_MAX) {
         p->refused++;
-        p->rules->fail(r, 429, "This login has 64 requests and WebSockets to apps at the "
-                               "same time, and may have no more. Close some of the apps");
+        p->rules->fail(r, 429,
+                       "This login has 64 requests and WebSockets to apps at the "
+                       "same time, and may have no more. Close some of the apps");
         return;
     }
-    struct pass *s = pass_new(p, r, to, viewer);
+    struct app_request *s = reverse_proxy_new(p, r, to, viewer);
     req_own(r, s, on_gone);
     req_on_room(r, on_client_room);
     req_on_body(r, on_client_body, on_client_end);
@@ -352,23 +357,25 @@ void pass_request(struct passes *p, struct req *r, const struct pass_target *to)
     dial_next(s);
 }
 
-void passes_init(struct passes *p, struct fronts *fronts, const struct pass_rules *rules)
+void reverse_proxy_init(struct reverse_proxy *p, struct fronts *fronts,
+                        const struct reverse_proxy_rules *rules)
 {
-    *p = (struct passes){.rules = rules, .fronts = fronts, .en = fronts_engine(fronts)};
+    *p = (struct reverse_proxy){
+        .rules = rules, .fronts = fronts, .en = fronts_engine(fronts)};
     p->next = p;
     list_init(&p->all);
 }
 
-void passes_join(struct passes *a, struct passes *b)
+void reverse_proxy_join(struct reverse_proxy *a, struct reverse_proxy *b)
 {
     b->next = a->next;
     a->next = b;
 }
 
-void passes_end(struct passes *p)
+void reverse_proxy_end(struct reverse_proxy *p)
 {
     while (!list_empty(&p->all)) {
-        struct pass *s = list_first(&p->all, struct pass, node);
+        struct app_request *s = list_first(&p->all, struct app_request, node);
         if (s->piped)
             drop(s);
         else

@@ -6,7 +6,7 @@
  * own server then go to another origin, so the fields with which the app would refuse or
  * answer such requests are replaced. All this needs the token of the path.
  */
-#include "front/pass/own.h"
+#include "front/reverse_proxy/own.h"
 
 #include "access/access.h"
 
@@ -80,7 +80,7 @@ bool sandbox_takes(struct req *r, struct str name, struct str value)
                   strncasecmp(name.p, cors, strlen(cors)) == 0);
 }
 
-void pass_sandbox(struct req *r)
+void reverse_proxy_sandbox(struct req *r)
 {
     req_header_add(r, "Content-Security-Policy", POLICY);
     req_header_add(r, "Cross-Origin-Resource-Policy", "cross-origin");
@@ -91,13 +91,13 @@ void pass_sandbox(struct req *r)
     req_header_add(r, "Access-Control-Expose-Headers", "*");
 }
 
-bool pass_preflight(struct req *r)
+bool reverse_proxy_preflight(struct req *r)
 {
     struct str method = req_header(r, "Access-Control-Request-Method"),
                fields = req_header(r, "Access-Control-Request-Headers");
     if (!str_eq(req_method(r), STR("OPTIONS")) || !is_opaque(r) || !method.p)
         return false;
-    pass_sandbox(r);
+    reverse_proxy_sandbox(r);
     add_copy(r, "Access-Control-Allow-Methods", method);
     if (fields.p)
         add_copy(r, "Access-Control-Allow-Headers", fields);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of this room share: see pass.h. */
-#ifndef OD_FRONT_PASS_OWN_H
-#define OD_FRONT_PASS_OWN_H
+/* What the files of this room share: see reverse_proxy.h. */
+#ifndef OD_FRONT_REVERSE_PROXY_OWN_H
+#define OD_FRONT_REVERSE_PROXY_OWN_H
 
-#include "front/pass/pass.h"
+#include "front/reverse_proxy/reverse_proxy.h"
 #include "http/httpc.h"
 
 /* ---- fields.c ---- */
@@ -13,19 +13,19 @@
  * and our cookies, with X-Forwarded-*. upgrade: keeps what an upgrade to a WebSocket
  * needs. Returns -1 if they do not fit.
  */
-int fields_out(const struct passes *p, const struct req *r, const struct pass_target *t,
-               bool upgrade, struct buf *out);
+int fields_out(const struct reverse_proxy *p, const struct req *r,
+               const struct reverse_proxy_target *t, bool upgrade, struct buf *out);
 /*
  * Adds the fields of the app's answer to the answer of r: Location and Set-Cookie are
  * rewritten for PREFIX/PORT/, and our cookies' names are refused.
  */
-void fields_back(const struct passes *p, struct req *r, const struct pass_target *t,
-                 const struct http_head *h);
+void fields_back(const struct reverse_proxy *p, struct req *r,
+                 const struct reverse_proxy_target *t, const struct http_head *h);
 
 /* ---- sandbox.c ---- */
 
-/* Returns true if pass_sandbox decides about this field of an app's answer: then the rest
- * of the field, if any, has been added to r's answer. */
+/* Returns true if reverse_proxy_sandbox decides about this field of an app's answer: then
+ * the rest of the field, if any, has been added to r's answer. */
 bool sandbox_takes(struct req *r, struct str name, struct str value);
 
 /* ---- pair.c ---- */
