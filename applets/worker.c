@@ -187,7 +187,7 @@ static void on_ready(void *arg)
     fronts_load(w->fronts);
     engine_resume(&w->engine);
     fronts_start(w->fronts);
-    hold_serving(w->engine.hold);
+    keeper_client_serving(w->engine.keeper);
 }
 
 /* Front-ends have flushed: ends what runs, and then this process. */
@@ -243,7 +243,8 @@ static void on_signal(void *arg, int signo)
         on_drained(w);
 }
 
-static const struct hold_events events = {on_held, on_state, on_ready, on_signal};
+static const struct keeper_client_events events = {on_held, on_state, on_ready,
+                                                   on_signal};
 
 /*
  * Returns the first key of the list that no part and no front-end claims; "" if each is
@@ -317,7 +318,7 @@ static int worker_main(int argc, char **argv)
     signal(SIGHUP, SIG_IGN);
     struct loop *l = loop_new();
     if (!l || engine_open(&w->engine, l, &e) < 0 ||
-        !(w->engine.hold = hold_open(l, KEEPER_FD, &events, w))) {
+        !(w->engine.keeper = keeper_client_open(l, KEEPER_FD, &events, w))) {
         log_error("cannot start: %m");
         return 1;
     }

@@ -31,7 +31,7 @@ struct access *access_open(struct engine *en, const struct json *options)
     a->login_ms = json_int(options, "login_ms", LOGIN_S * 1000);
     hosts_init(&a->hosts, options);
     keys_init(&a->keys, options);
-    a->keys.hold = en->hold;
+    a->keys.keeper = en->keeper;
     a->keys.added = on_added;
     a->cors = xstrndup(cors.p, cors.n);
     a->origin = xstrndup("", 0);

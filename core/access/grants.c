@@ -46,7 +46,7 @@ static void store(const struct grants *g)
     }
     json_print(&text, list);
     if (g->en)
-        hold_put(g->en->hold, STR(STATE), buf_str(&text));
+        keeper_client_put(g->en->keeper, STR(STATE), buf_str(&text));
     json_free(list);
     buf_release(&text);
 }

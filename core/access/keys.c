@@ -5,7 +5,7 @@
 #include "base/enc.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "keeper/hold.h"
+#include "keeper/keeper_client.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,8 +156,8 @@ static void store(const struct keys *k)
     }
     json_print(&text, list);
     BUG_ON(buf_full(&text)); /* STATE_MAX has room for LIMIT_KEYS of the longest */
-    if (k->hold)
-        hold_put(k->hold, STR("keys/all"), buf_str(&text));
+    if (k->keeper)
+        keeper_client_put(k->keeper, STR("keys/all"), buf_str(&text));
     buf_release(&text);
     json_free(list);
 }

@@ -18,7 +18,7 @@
 #include "base/limits.h"
 #include "http/grant.h"
 
-struct hold;
+struct keeper_client;
 
 enum { KEY_NAME_MAX = REQ_KEY_MAX, KEY_AT_MAX = 160, KEY_SIZE = 49 };
 
@@ -35,7 +35,7 @@ struct keys {
     size_t n;
     struct key set[LIMIT_KEYS];
     size_t nset;
-    struct hold *hold;               /* borrowed; NULL: they are stored nowhere else */
+    struct keeper_client *keeper;    /* borrowed; NULL: they are stored nowhere else */
     void (*added)(struct keys *k);   /* NULL: nothing. A key counts that did not before */
     char share[2][KEY_NAME_MAX + 1]; /* keys_share; "": none */
     /* Times of the last wrong keys (clock_ms, 0: never), the oldest at wrong_at. */

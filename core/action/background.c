@@ -35,7 +35,7 @@ static void keep(struct actions *all)
     struct buf b = BUF_INIT(LIMIT_BLOB_MAX);
     for (const struct background *t = NULL; (t = backgrounds_next(all, t));)
         put_line(&b, t);
-    hold_put(all->en->hold, str_of(backgrounds_key), buf_str(&b));
+    keeper_client_put(all->en->keeper, str_of(backgrounds_key), buf_str(&b));
     buf_release(&b);
 }
 

@@ -153,7 +153,7 @@ static void start(struct action *a)
     if (rc == 0) {
         struct buf text = BUF_INIT(LIMIT_EVENT_MAX), state = BUF_INIT(LIMIT_EVENT_MAX);
         json_print(&state, added);
-        hold_rules(en->hold, buf_str(&state));
+        keeper_client_rules(en->keeper, buf_str(&state));
         struct json *o = result_of(added, &text);
         json_put(en->fence, "added", added);
         added = NULL;

@@ -497,7 +497,7 @@ static void keep_secrets(struct actions *all)
         buf_adds(&b, all->secrets[i]);
         buf_addc(&b, '\n'); /* separates: a JSON string has none */
     }
-    hold_put(all->en->hold, str_of(secrets_key), buf_str(&b));
+    keeper_client_put(all->en->keeper, str_of(secrets_key), buf_str(&b));
     buf_release(&b);
 }
 
@@ -568,7 +568,8 @@ void log_open(struct actions *all)
         if (all->log && memory_fd < 0) {
             if (!all->en->state_dir[0])
                 log_warn("events are kept in memory only: there is no state directory");
-            hold_keep(all->en->hold, STR("events"), eventlog_memory_fd(all->log));
+            keeper_client_keep(all->en->keeper, STR("events"),
+                               eventlog_memory_fd(all->log));
         }
     }
     if (!all->log) {

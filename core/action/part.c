@@ -51,7 +51,7 @@ static void on_keep(struct task *t)
         if (a->id && !a->repeats)
             buf_addf(&b, " %llu", (unsigned long long)a->id);
     }
-    hold_put(all->en->hold, str_of(open_key), buf_str(&b));
+    keeper_client_put(all->en->keeper, str_of(open_key), buf_str(&b));
     buf_release(&b);
 }
 
@@ -191,7 +191,7 @@ static void count_start(struct actions *all)
     if (b)
         str_to_u64(buf_str(b), &all->stats.starts);
     snprintf(text, sizeof(text), "%llu", (unsigned long long)++all->stats.starts);
-    hold_put(all->en->hold, str_of(starts_key), str_of(text));
+    keeper_client_put(all->en->keeper, str_of(starts_key), str_of(text));
 }
 
 /* Plugins have no session and no action: an observation without a cause. */

@@ -121,7 +121,7 @@ static void learn(struct engine *en, struct str rule)
         return;
     json_push_str(list, rule);
     json_print(&state, list);
-    hold_put(en->hold, STR("fence/learned"), buf_str(&state));
+    keeper_client_put(en->keeper, STR("fence/learned"), buf_str(&state));
     buf_release(&state);
 }
 
@@ -146,7 +146,7 @@ static void resume(struct engine *en, struct str name, struct str state)
     }
     json_free(o);
     snprintf(key, sizeof(key), KEEP_REFUSED_KEY "%.*s", STR_ARG(name));
-    hold_put(en->hold, str_of(key), STR(""));
+    keeper_client_put(en->keeper, str_of(key), STR(""));
 }
 
 static void metrics(const struct engine *en, struct buf *out)

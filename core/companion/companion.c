@@ -224,7 +224,7 @@ void companion_store(struct companion *c, struct str state, struct str ask)
     } else if (ask.n && c->process && process_stdin_room(c->process, &at) >= ask.n)
         process_ask(c->process, ask, buf_str(&key), state);
     else {
-        hold_put(c->en->hold, buf_str(&key), state);
+        keeper_client_put(c->en->keeper, buf_str(&key), state);
         companion_send(c, ask);
     }
     buf_release(&key);
@@ -234,7 +234,7 @@ void companion_forget(struct companion *c)
 {
     struct buf key = BUF_INIT(128);
     buf_addf(&key, "%s%s", c->kind->key, c->name);
-    hold_put(c->en->hold, buf_str(&key), STR(""));
+    keeper_client_put(c->en->keeper, buf_str(&key), STR(""));
     buf_release(&key);
 }
 

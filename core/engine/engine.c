@@ -93,7 +93,7 @@ static void resume_clock(struct engine *en)
     if (b && str_to_i64(buf_str(b), &en->started_ms) == 0)
         return;
     snprintf(text, sizeof(text), "%lld", (long long)en->started_ms);
-    hold_put(en->hold, str_of(key), str_of(text));
+    keeper_client_put(en->keeper, str_of(key), str_of(text));
     en->first = true;
 }
 
@@ -168,7 +168,7 @@ void engine_resume(struct engine *en)
         if (p->resumed)
             p->resumed(en);
     }
-    hold_drop_unclaimed(en->hold);
+    keeper_client_drop_unclaimed(en->keeper);
     struct str key;
     void *value;
     for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
@@ -214,7 +214,7 @@ void engine_stop(struct engine *en, int64_t grace_ms)
         if (p->cancel)
             p->cancel(en);
     }
-    hold_stop(en->hold, grace_ms);
+    keeper_client_stop(en->keeper, grace_ms);
     task_init(&en->leave, on_leave);
     task_defer(en->loop, &en->leave);
 }

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "engine/user.h"
-#include "keeper/hold.h"
+#include "keeper/keeper_client.h"
 
 struct actions;
 struct edits;
@@ -24,7 +24,7 @@ struct skill_windows;
 
 struct engine {
     struct loop *loop;    /* borrowed */
-    struct hold *hold;    /* owned */
+    struct keeper_client *keeper; /* owned */
     struct map sessions;  /* by name: struct session, owned */
     struct map processes; /* by name: struct process, owned */
     struct map kernels;   /* by name: struct kernel, owned */

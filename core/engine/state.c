@@ -134,7 +134,7 @@ void state_put_text(struct engine *en, const char *prefix, const char *id,
 {
     struct buf key = BUF_INIT(LIMIT_BLOB_MAX);
     buf_addf(&key, "%s%s", prefix, id);
-    hold_put(en->hold, buf_str(&key), state);
+    keeper_client_put(en->keeper, buf_str(&key), state);
     buf_release(&key);
 }
 

@@ -205,7 +205,7 @@ static bool take(struct engine *en, struct str name, int fd)
 static void serve(struct engine *en)
 {
     if (en->fence && en->first)
-        hold_put(en->hold, STR("fence/on"), STR("1"));
+        keeper_client_put(en->keeper, STR("fence/on"), STR("1"));
 }
 
 /* "rules" are those that were added to it (action/fence.c), "learned" what it learned. */

@@ -231,7 +231,7 @@ static int64_t patience(const struct keeper_stream *t)
     return t->small ? FULL_MS : t->whole && t->read ? INT64_MAX : LIMIT_HOLD_BACK_MS;
 }
 
-static void hold_back(struct keeper *k, struct keeper_stream *t, int64_t ms)
+static void keeper_client_back(struct keeper *k, struct keeper_stream *t, int64_t ms)
 {
     struct list *it, *tmp, *before = &k->held;
     t->held_until = ms == INT64_MAX ? ms : clock_ms() + ms;
@@ -264,14 +264,14 @@ void stream_flow(struct keeper *k, struct keeper_stream *t, uint64_t at)
     if (room_for(k, t) > 0)
         go_on(k, t);
     else
-        hold_back(k, t, patience(t));
+        keeper_client_back(k, t, patience(t));
 }
 
 void stream_left(struct keeper *k, struct keeper_stream *t)
 {
     t->read = false;
     if (!list_empty(&t->held) && t->held_until == INT64_MAX)
-        hold_back(k, t, patience(t));
+        keeper_client_back(k, t, patience(t));
 }
 
 void stream_awaited(struct keeper *k, struct keeper_stream *t)
@@ -410,7 +410,7 @@ void proc_move_output(struct keeper *k, struct keeper_proc *p, struct keeper_str
         size_t have = 0, most = room_for(k, t);
         ssize_t n = 0;
         if (most == 0) {
-            hold_back(k, t, patience(t));
+            keeper_client_back(k, t, patience(t));
             return;
         }
         /* A tty gives 4 KiB per read: several reads make one write. */
@@ -421,7 +421,7 @@ void proc_move_output(struct keeper *k, struct keeper_proc *p, struct keeper_str
         int why = errno;
         spool_write(k, t, k->chunk, have, false);
         if (t->late_n > 0) { /* the end of the output, too, is seen after that */
-            hold_back(k, t, LATE_MS);
+            keeper_client_back(k, t, LATE_MS);
             return;
         }
         moved += have;

@@ -137,7 +137,7 @@ static void save(struct plugins *p)
         json_put_z(j, "problem", g->problem);
     json_print(&text, j);
     key_of(p->at, key);
-    hold_put(p->en->hold, str_of(key), buf_str(&text));
+    keeper_client_put(p->en->keeper, str_of(key), buf_str(&text));
     buf_release(&text);
     json_free(j);
 }
@@ -558,7 +558,7 @@ static void installed(struct plugins *p)
                  ENV_MAX);
     else
         engine_env_add(p->en, buf_str(&p->found));
-    hold_put(p->en->hold, STR("plugins/env"), buf_str(&p->env));
+    keeper_client_put(p->en->keeper, STR("plugins/env"), buf_str(&p->env));
     save(p);
     tell(p, state_names[g->state], STR(""));
     p->at++;

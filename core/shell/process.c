@@ -161,7 +161,7 @@ static void send_signal(struct process *p, int sig, bool tree)
                                .pid = p->proc.r.pid,
                                .sig = sig,
                                .root = 1};
-    hold_ask(p->en->hold, p->uid, p->gid, &q, NULL, NULL);
+    keeper_client_ask(p->en->keeper, p->uid, p->gid, &q, NULL, NULL);
 }
 
 static void send_due(struct process *p)
@@ -230,8 +230,8 @@ static void on_flow(struct timer *t)
 {
     struct process *p = container_of(t, struct process, flow);
     if (op_any_moves(&p->ops)) {
-        hold_flow_again(&p->proc, 0);
-        hold_flow_again(&p->proc, 1);
+        keeper_client_flow_again(&p->proc, 0);
+        keeper_client_flow_again(&p->proc, 1);
     }
     process_flow(p);
 }
@@ -248,7 +248,7 @@ void process_flow(struct process *p)
                 least = at;
         }
         if (p->proc.spool[i] >= 0)
-            far |= hold_flow(&p->proc, i, least);
+            far |= keeper_client_flow(&p->proc, i, least);
     }
     if (far && !timer_active(&p->flow))
         timer_begin(p->en->loop, &p->flow, FLOW_LOOK_MS, on_flow);
@@ -305,8 +305,9 @@ void process_wait(struct process *p, struct op *op)
 size_t process_stdin_room(const struct process *p, uint64_t *accepted)
 {
     *accepted = p->proc.sent;
-    return p->proc.hold && (p->proc.r.kind & (KEEP_IN | KEEP_PTY)) ? hold_room(&p->proc)
-                                                                   : 0;
+    return p->proc.keeper && (p->proc.r.kind & (KEEP_IN | KEEP_PTY))
+               ? keeper_client_room(&p->proc)
+               : 0;
 }
 
 void process_stdin(struct process *p, uint64_t offset, struct str bytes, bool eof)
@@ -315,20 +316,20 @@ void process_stdin(struct process *p, uint64_t offset, struct str bytes, bool eo
         bytes = str_sub(bytes, (size_t)(p->proc.sent - offset), bytes.n);
     while (bytes.n > 0) {
         size_t n = bytes.n < 64 << 10 ? bytes.n : 64 << 10;
-        hold_write(&p->proc, str_n(bytes.p, n), STR(""), STR(""));
+        keeper_client_write(&p->proc, str_n(bytes.p, n), STR(""), STR(""));
         bytes = str_sub(bytes, n, bytes.n);
     }
     if (eof)
-        hold_close_input(&p->proc);
+        keeper_client_close_input(&p->proc);
 }
 
 void process_ask(struct process *p, struct str bytes, struct str key, struct str value)
 {
     if (bytes.n + key.n + value.n <= LIMIT_BLOB_MAX) {
-        hold_write_quietly(&p->proc, bytes, key, value);
+        keeper_client_write_quietly(&p->proc, bytes, key, value);
         return;
     }
-    hold_put(p->en->hold, key, value);
+    keeper_client_put(p->en->keeper, key, value);
     process_stdin(p, p->proc.sent, bytes, false);
 }
 
@@ -340,7 +341,8 @@ static void keep_input(struct process *p, const char *id, struct str bytes)
     p->input_at = p->proc.sent;
     pack(p, p->proc.r.id, &key, &state);
     size_t first = bytes.n < 16 << 10 ? bytes.n : 16 << 10;
-    hold_write(&p->proc, str_sub(bytes, 0, first), buf_str(&key), buf_str(&state));
+    keeper_client_write(&p->proc, str_sub(bytes, 0, first), buf_str(&key),
+                        buf_str(&state));
     buf_release(&key);
     buf_release(&state);
 }
@@ -363,7 +365,7 @@ int process_input(struct process *p, const char *id, struct str bytes, bool eof,
     if (tty && eof)
         bytes = str_n(&end, 1);
     if (strcmp(p->input_id, id) != 0) {
-        size_t room = hold_room(&p->proc);
+        size_t room = keeper_client_room(&p->proc);
         if (bytes.n > room)
             return err_set(e, ERR_LIMIT,
                            "process %s takes %zu bytes of input now, and these are %zu: "
@@ -508,7 +510,7 @@ static void close_them(const int *fds, int n)
     }
 }
 
-/* The descriptors of a process until hold_spawn takes them. Owned; -1: none. */
+/* The descriptors of a process until keeper_client_spawn takes them. Owned; -1: none. */
 struct process_ends {
     int in[2], out[2], er[2], spool[2];
 };
@@ -530,7 +532,8 @@ static int open_spools(const struct process *p, const struct process_opts *o,
 }
 
 static int open_ends(const struct process *p, const struct process_opts *o,
-                     struct process_ends *x, struct hold_spawn *sp, struct err *e)
+                     struct process_ends *x, struct keeper_client_spawn *sp,
+                     struct err *e)
 {
     if (o->rows) {
         int fds[2];
@@ -566,15 +569,15 @@ static int spawn(struct process *p, const struct process_opts *o, struct str log
 {
     struct engine *en = p->en;
     struct process_ends x = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
-    struct hold_spawn sp = {.program = o->program ? o->program : o->argv[0],
-                            .cwd = p->cwd,
-                            .argv = o->argv,
-                            .uid = p->uid,
-                            .gid = p->gid,
-                            .in = -1,
-                            .out = {-1, -1},
-                            .child = {-1, -1, -1},
-                            .whole = o->whole};
+    struct keeper_client_spawn sp = {.program = o->program ? o->program : o->argv[0],
+                                     .cwd = p->cwd,
+                                     .argv = o->argv,
+                                     .uid = p->uid,
+                                     .gid = p->gid,
+                                     .in = -1,
+                                     .out = {-1, -1},
+                                     .child = {-1, -1, -1},
+                                     .whole = o->whole};
     struct buf extra = BUF_INIT(LIMIT_SPAWN_MAX), envs = BUF_INIT(LIMIT_SPAWN_MAX * 2);
     struct buf key = BUF_INIT(128), state = BUF_INIT(LIMIT_BLOB_MAX);
     char **env = NULL;
@@ -588,14 +591,14 @@ static int spawn(struct process *p, const struct process_opts *o, struct str log
         err_set(e, ERR_LIMIT, "the environment is longer than %d bytes", LIMIT_SPAWN_MAX);
     } else if (open_ends(p, o, &x, &sp, e) == 0 &&
                open_spools(p, o, &x, &sp.spool_bytes, e) == 0) {
-        pack(p, hold_next_id(en->hold), &key, &state);
+        pack(p, keeper_client_next_id(en->keeper), &key, &state);
         sp.envp = env;
         sp.spool[0] = x.spool[0];
         sp.spool[1] = x.spool[1];
         sp.key = buf_str(&key);
         sp.value = buf_str(&state);
-        r = hold_spawn(en->hold, &p->proc, &sp, e);
-        /* hold_spawn took these, also on failure. */
+        r = keeper_client_spawn(en->keeper, &p->proc, &sp, e);
+        /* keeper_client_spawn took these, also on failure. */
         x.in[1] = x.out[0] = x.er[0] = x.spool[0] = x.spool[1] = -1;
     }
     close_them(x.in, 2);
@@ -689,7 +692,7 @@ void process_resume(struct engine *en, struct str name, struct str state)
         en->next_process = number + 1;
     uint64_t id = (uint64_t)json_int(j, "proc", 0);
     json_free(j);
-    if (hold_claim(en->hold, &p->proc, id) < 0) {
+    if (keeper_client_claim(en->keeper, &p->proc, id) < 0) {
         process_free(p);
         return;
     }
@@ -738,7 +741,7 @@ void process_free(struct process *p)
         op_settle(op);
     }
     timer_stop(&p->flow);
-    hold_forget(&p->proc);
+    keeper_client_forget(&p->proc);
     snprintf(dir, sizeof(dir), "%s/spool", p->en->state_dir);
     snprintf(file, sizeof(file), "process-%s.out", p->name);
     spool_remove(dir, file);
@@ -749,7 +752,7 @@ void process_free(struct process *p)
     times_close(&p->times);
     struct buf key = BUF_INIT(128);
     buf_addf(&key, "process/%s", p->name);
-    hold_put(p->en->hold, buf_str(&key), STR(""));
+    keeper_client_put(p->en->keeper, buf_str(&key), STR(""));
     buf_release(&key);
     map_del(&p->en->processes, str_of(p->name));
     loop_bury(p->en->loop, p, process_bury);

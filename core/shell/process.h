@@ -97,7 +97,8 @@ uint64_t process_spool_room(struct engine *en, bool whole);
 uint64_t process_spool_bytes(const struct process *p);
 /* The times of its output (times_next); borrowed, -1: none are kept. */
 int process_times(const struct process *p);
-/* To be called when a waiting caller comes, leaves or takes output: see hold_flow. */
+/* To be called when a waiting caller comes, leaves or takes output: see
+ * keeper_client_flow. */
 void process_flow(struct process *p);
 /* Forgets the process that ended first and has no reader. false: there is none. */
 bool process_forget_oldest(struct engine *en);

@@ -72,7 +72,7 @@ void session_to(struct session *s, enum session_state to)
 
 void session_view(const struct session *s, struct session_view *v)
 {
-    v->stream = s->proc.hold ? session_out(s) : NULL;
+    v->stream = s->proc.keeper ? session_out(s) : NULL;
     v->fd = s->proc.spool[0];
     v->scanned = s->scan.at;
     v->view = s->scan.at;
@@ -349,7 +349,7 @@ void session_cancel(struct session *s)
 uint64_t session_spool_bytes(const struct session *s)
 {
     const struct keep_stream *o = session_out(s);
-    if (!s->proc.hold)
+    if (!s->proc.keeper)
         return 0;
     return o->offset < o->cap ? o->offset : o->cap;
 }
@@ -370,17 +370,17 @@ void session_free(struct session *s)
     session_ask_ends(s);
     session_env_done(s);
     session_forget_feed(s);
-    hold_ask_cancel(s->en->hold, s);
-    hold_forget(&s->proc);
+    keeper_client_ask_cancel(s->en->keeper, s);
+    keeper_client_forget(&s->proc);
     session_drop_records(s);
     times_close(&s->times);
     remove_files(s);
     struct buf key = BUF_INIT(128);
     session_key_name(s, &key);
-    hold_put(s->en->hold, buf_str(&key), STR(""));
+    keeper_client_put(s->en->keeper, buf_str(&key), STR(""));
     buf_reset(&key);
     buf_addf(&key, "environ/%s", s->name);
-    hold_put(s->en->hold, buf_str(&key), STR(""));
+    keeper_client_put(s->en->keeper, buf_str(&key), STR(""));
     buf_release(&key);
     map_del(&s->en->sessions, str_of(s->name));
     loop_bury(s->en->loop, s, session_bury);

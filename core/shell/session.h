@@ -237,7 +237,8 @@ void session_cancel(struct session *s);
 uint64_t session_spool_bytes(const struct session *s);
 /* The times of its output (times_next); borrowed, -1: none are kept. */
 int session_times(const struct session *s);
-/* To be called when a waiting caller comes, leaves or takes output: see hold_flow. */
+/* To be called when a waiting caller comes, leaves or takes output: see
+ * keeper_client_flow. */
 void session_flow(struct session *s);
 
 /* What op.c delivers from. */

@@ -108,7 +108,7 @@ void session_ask_answer(struct session *s)
     draw(s, end, &answers);
     a->upto = end;
     if (list_empty(&s->tty.viewers) && answers.n > 0 &&
-        answers.n <= hold_room(&s->proc)) {
+        answers.n <= keeper_client_room(&s->proc)) {
         a->typed_n = answers.n < sizeof(a->typed) ? answers.n : sizeof(a->typed);
         memcpy(a->typed, answers.p, a->typed_n);
         session_command_fed(s);

@@ -50,7 +50,7 @@ static void session_acknowledge(struct session *s, enum shell_line how)
     struct buf ack = BUF_INIT(64);
     shell_line(&ack, &s->sh, how, s->cmd.seq);
     /* LINE_ACK_ASK is answered by P; after other lines the next mark is S. */
-    hold_write_quietly(&s->proc, buf_str(&ack), STR(""), STR(""));
+    keeper_client_write_quietly(&s->proc, buf_str(&ack), STR(""), STR(""));
     buf_release(&ack);
 }
 

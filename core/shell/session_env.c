@@ -93,7 +93,7 @@ static void keep_env(struct session *s, struct str text)
         buf_adds(&s->env.vars, buf_str(&parsed));
         BUG_ON(buf_full(&s->env.vars)); /* of the same maximum */
         buf_addf(&key, "environ/%s", s->name);
-        hold_put(s->en->hold, buf_str(&key), buf_str(&s->env.vars));
+        keeper_client_put(s->en->keeper, buf_str(&key), buf_str(&s->env.vars));
     }
     buf_release(&parsed);
     buf_release(&key);

@@ -16,7 +16,7 @@ static void add_words(struct session *s, struct err *e)
     uint64_t at = s->start.born;
     size_t have = 0, keep;
     struct mark m;
-    if (!s->proc.hold)
+    if (!s->proc.keeper)
         return;
     if (o->offset - at > sizeof(bytes))
         at = o->offset - sizeof(bytes);

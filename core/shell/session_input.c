@@ -73,7 +73,7 @@ void session_feed(struct session *s, struct str bytes)
         if (store)
             session_store(s, str_n(bytes.p, n));
         else
-            hold_write(&s->proc, str_n(bytes.p, n), STR(""), STR(""));
+            keeper_client_write(&s->proc, str_n(bytes.p, n), STR(""), STR(""));
         store = false;
         bytes = str_sub(bytes, n, bytes.n);
     }
@@ -98,7 +98,7 @@ static int keep_early(struct session *s, const char *id, struct str bytes, struc
 static int send_input(struct session *s, struct str bytes, struct err *e)
 {
     const struct op *next = session_comes_next(s);
-    if (bytes.n > hold_room(&s->proc))
+    if (bytes.n > keeper_client_room(&s->proc))
         return err_set(
             e, ERR_LIMIT, "%zu bytes of input are waiting to be read already",
             (size_t)(s->proc.sent - s->proc.r.input + s->proc.r.input_pending));
@@ -162,7 +162,7 @@ void session_feed_early(struct session *s)
     }
     buf_release(&early);
     if (s->input.feeding == FEED_EOF)
-        hold_close_input(&s->input.feed);
+        keeper_client_close_input(&s->input.feed);
 }
 
 /* The signal that a key is, where the terminal itself sends none; 0: not such a key. */
@@ -280,7 +280,7 @@ int session_open_feed(struct session *s, struct err *e)
     if (fd < 0)
         return err_sys(e, errno, "cannot open %s", path);
     s->input.feed.changed = session_feed_changed;
-    hold_input_only(s->en->hold, &s->input.feed, fd);
+    keeper_client_input_only(s->en->keeper, &s->input.feed, fd);
     s->input.feed.uid = s->uid;
     s->input.feeding = FEED_OPEN;
     return 0;
@@ -288,7 +288,7 @@ int session_open_feed(struct session *s, struct err *e)
 
 void session_resume_feed(struct session *s, uint64_t id, bool eof)
 {
-    if (id == 0 || hold_claim(s->en->hold, &s->input.feed, id) < 0)
+    if (id == 0 || keeper_client_claim(s->en->keeper, &s->input.feed, id) < 0)
         return;
     s->input.feeding = eof ? FEED_EOF : FEED_OPEN;
     s->input.feed.changed = session_feed_changed;
@@ -297,7 +297,7 @@ void session_resume_feed(struct session *s, uint64_t id, bool eof)
 void session_forget_feed(struct session *s)
 {
     if (s->input.feeding)
-        hold_forget(&s->input.feed);
+        keeper_client_forget(&s->input.feed);
     s->input.feeding = FEED_NONE;
 }
 
@@ -306,7 +306,7 @@ size_t session_stdin_room(struct session *s, const char *id, uint64_t *accepted)
     if (!s->input.feeding || strcmp(id, s->cmd.id) != 0)
         return 0;
     *accepted = s->input.feed.sent;
-    return hold_room(&s->input.feed);
+    return keeper_client_room(&s->input.feed);
 }
 
 void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eof)
@@ -317,14 +317,14 @@ void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eo
         bytes = str_sub(bytes, (size_t)(s->input.feed.sent - offset), bytes.n);
     while (bytes.n > 0) {
         size_t n = bytes.n < 64 << 10 ? bytes.n : 64 << 10;
-        hold_write(&s->input.feed, str_n(bytes.p, n), STR(""), STR(""));
+        keeper_client_write(&s->input.feed, str_n(bytes.p, n), STR(""), STR(""));
         bytes = str_sub(bytes, n, bytes.n);
     }
     if (eof && s->input.feeding != FEED_EOF) {
         s->input.feeding = FEED_EOF;
         /* Only after the command has opened it, else the command would see no end. */
         if (s->cmd.started)
-            hold_close_input(&s->input.feed);
+            keeper_client_close_input(&s->input.feed);
         session_save(s);
     }
 }
@@ -370,7 +370,7 @@ void session_signal_group(struct session *s, pid_t group, int sig)
     if (kill(-group, sig) == 0 || errno != EPERM)
         return;
     struct minder_request q = {.verb = MINDER_SIGNAL_GROUP, .pid = group, .sig = sig};
-    hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
+    keeper_client_ask(s->en->keeper, s->uid, s->gid, &q, NULL, NULL);
 }
 
 static void on_interrupt(struct timer *t);

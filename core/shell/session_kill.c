@@ -82,7 +82,7 @@ static void kill_bounds(struct killing *k)
 }
 
 static void kill_ask(struct killing *k, enum minder_verb verb, int sig, bool root,
-                     hold_answer_fn *fn)
+                     keeper_client_answer_fn *fn)
 {
     struct session *s = k->s;
     kill_bounds(k);
@@ -97,7 +97,7 @@ static void kill_ask(struct killing *k, enum minder_verb verb, int sig, bool roo
     k->asked = true;
     k->signals = verb == MINDER_SIGNAL_TREE;
     timer_begin(s->en->loop, &k->timer, ANSWER_MS, on_kill_timer);
-    hold_ask(s->en->hold, s->uid, s->gid, &q, fn, k);
+    keeper_client_ask(s->en->keeper, s->uid, s->gid, &q, fn, k);
 }
 
 /*
@@ -134,7 +134,7 @@ static void kill_finish(struct killing *k)
                                      .late = k->asked,
                                      .ended = s->state == SESSION_NONE};
     timer_stop(&k->timer);
-    hold_ask_cancel(s->en->hold, k);
+    keeper_client_ask_cancel(s->en->keeper, k);
     list_del(&k->node);
     if (k->ran && kill_over(k))
         s->kill.told_seq = k->seq;
@@ -281,7 +281,7 @@ int session_signal_tree(struct session *s, int sig, struct err *e)
     if (sig == SIGINT)
         session_interrupts(s, q.group ? q.group : s->proc.r.pid);
     session_signal_group(s, s->proc.r.pid, SIGINT);
-    hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
+    keeper_client_ask(s->en->keeper, s->uid, s->gid, &q, NULL, NULL);
     return 0;
 }
 

@@ -248,7 +248,7 @@ static bool look_as_root(struct session *s, const struct look *l)
     struct minder_request q = {.verb = MINDER_LOOK, .pid = s->proc.r.pid};
     s->look.denied = *l;
     s->look.denied.denied = false; /* nobody else is asked */
-    hold_ask(en->hold, en->uid, en->gid, &q, on_looked_again, s);
+    keeper_client_ask(en->keeper, en->uid, en->gid, &q, on_looked_again, s);
     return true;
 }
 
@@ -355,7 +355,7 @@ static void on_look_timer(struct timer *t)
     s->look.asking = true;
     s->look.asked_ms = clock_ms();
     s->look.quiet_at = session_out(s)->offset;
-    hold_ask(s->en->hold, s->uid, s->gid, &q, on_looked, s);
+    keeper_client_ask(s->en->keeper, s->uid, s->gid, &q, on_looked, s);
 }
 
 void session_look_begins(struct session *s)

@@ -252,7 +252,7 @@ static void scan(struct session *s)
     uint64_t before = s->scan.at, left_at = 0;
     struct str left = {0}; /* the rest of the chunk, after a mark */
     bool more = false;
-    while (s->scan.at < o->offset && s->proc.hold) {
+    while (s->scan.at < o->offset && s->proc.keeper) {
         if (budget == 0) {
             more = true;
             break;
@@ -292,7 +292,7 @@ static void scan(struct session *s)
     }
     scratch_give(chunk);
     /* The next worker goes on from there: what lies before may be gone by then. */
-    if (s->proc.hold && s->scan.at - s->kept.scanned > o->cap / STORED_PARTS)
+    if (s->proc.keeper && s->scan.at - s->kept.scanned > o->cap / STORED_PARTS)
         session_save(s);
     if (s->scan.at != before) {
         session_look_for_echo(s);
@@ -306,7 +306,7 @@ static void scan(struct session *s)
     session_flow(s);
     if (more)
         task_defer(s->en->loop, &s->scan.task);
-    else if (s->proc.hold && (s->proc.r.flags & (KEEP_P_EXITED | KEEP_P_FAILED)))
+    else if (s->proc.keeper && (s->proc.r.flags & (KEEP_P_EXITED | KEEP_P_FAILED)))
         session_shell_exit(s);
 }
 

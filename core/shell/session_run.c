@@ -258,7 +258,7 @@ static void on_flow(struct timer *t)
 {
     struct session *s = container_of(t, struct session, run.flow);
     if (op_any_moves(&s->run.waiters))
-        hold_flow_again(&s->proc, 0);
+        keeper_client_flow_again(&s->proc, 0);
     session_flow(s);
 }
 
@@ -276,7 +276,7 @@ void session_flow(struct session *s)
         if (op_holds(op, 0, room, &at) && at < least)
             least = at;
     }
-    if (hold_flow(&s->proc, 0, least) && !timer_active(&s->run.flow))
+    if (keeper_client_flow(&s->proc, 0, least) && !timer_active(&s->run.flow))
         timer_begin(s->en->loop, &s->run.flow, FLOW_LOOK_MS, on_flow);
 }
 
@@ -397,7 +397,7 @@ static uint64_t past_mark(struct session *s, uint64_t offset)
     size_t keep;
     uint64_t from = offset > sizeof(bytes) / 2 ? offset - sizeof(bytes) / 2 : 0,
              at = from;
-    if (!s->proc.hold)
+    if (!s->proc.keeper)
         return offset;
     size_t n = spool_read(s->proc.spool[0], session_out(s), &at, bytes, sizeof(bytes));
     for (size_t i = 0; at == from && i < n; i += m.at + m.len) {

@@ -33,7 +33,7 @@ static bool restore_dir(struct session *s)
 {
     struct err e = ERR_INIT;
     struct stat st;
-    if (!s->proc.hold || lstat(s->sh.dir, &st) == 0 || make_dir(s, &e) < 0)
+    if (!s->proc.keeper || lstat(s->sh.dir, &st) == 0 || make_dir(s, &e) < 0)
         return false;
     session_drop_records(s);
     if (session_put_file(s, "r", STR(""), &e) < 0 || session_make_fifo(s, "e") < 0)
@@ -159,7 +159,7 @@ static void close_some(const int *fds, int n)
 }
 
 /* The descriptors of a shell without a terminal: a pipe in, a FIFO out. */
-static int open_pipes(struct session *s, struct hold_spawn *sp, struct err *e)
+static int open_pipes(struct session *s, struct keeper_client_spawn *sp, struct err *e)
 {
     char path[300];
     int in[2];
@@ -234,14 +234,14 @@ static int spawn_shell(struct session *s, struct err *e)
         make_dir(s, e) < 0)
         return -1;
 
-    struct hold_spawn sp = {.cwd = s->report.cwd,
-                            .uid = s->uid,
-                            .gid = s->gid,
-                            .in = -1,
-                            .out = {-1, -1},
-                            .spool = {-1, -1},
-                            .child = {-1, -1, -1},
-                            .offset = s->scan.at};
+    struct keeper_client_spawn sp = {.cwd = s->report.cwd,
+                                     .uid = s->uid,
+                                     .gid = s->gid,
+                                     .in = -1,
+                                     .out = {-1, -1},
+                                     .spool = {-1, -1},
+                                     .child = {-1, -1, -1},
+                                     .offset = s->scan.at};
     struct termios modes = session_termios(false);
     int fds[2];
     if (pty_open(fds, s->tty.rows, s->tty.cols, &modes, s->uid) == 0) {
@@ -268,7 +268,7 @@ static int spawn_shell(struct session *s, struct err *e)
         free(env);
         env = make_env(s, buf_str(&shell_env), false, &envs);
     }
-    sp.spool_bytes = s->proc.hold ? session_out(s)->cap : process_spool_room(en, false);
+    sp.spool_bytes = s->proc.keeper ? session_out(s)->cap : process_spool_room(en, false);
     bool handed = false;
     if (session_put_file(s, "p", buf_str(&code), e) < 0 ||
         session_put_file(s, "r", STR(""), e) < 0 ||
@@ -279,9 +279,9 @@ static int spawn_shell(struct session *s, struct err *e)
     session_make_fifo(s, "e");
     remove_left(s);
     /* The spool goes on over shells: one file, one count of bytes. */
-    if (s->proc.hold) {
+    if (s->proc.keeper) {
         sp.spool[0] = fcntl(s->proc.spool[0], F_DUPFD_CLOEXEC, 3);
-        hold_forget(&s->proc);
+        keeper_client_forget(&s->proc);
     } else {
         char file[96];
         snprintf(file, sizeof(file), "session-%s", s->name);
@@ -297,7 +297,7 @@ static int spawn_shell(struct session *s, struct err *e)
     s->start.born = s->scan.at;
     session_nothing_to_repair(s);
     session_first_path(s);
-    s->proc.r.id = hold_next_id(en->hold);
+    s->proc.r.id = keeper_client_next_id(en->keeper);
     session_key_name(s, &key);
     sp.key = buf_str(&key);
     sp.value = session_pack(s);
@@ -306,7 +306,7 @@ static int spawn_shell(struct session *s, struct err *e)
     sp.envp = env;
     s->proc.changed = session_changed;
     handed = true;
-    r = hold_spawn(en->hold, &s->proc, &sp, e);
+    r = keeper_client_spawn(en->keeper, &s->proc, &sp, e);
     if (r == 0 && !s->sh.pty) /* it does not read our code by itself */
         session_say(s, LINE_SOURCE);
     session_limit_start(s);
@@ -317,7 +317,7 @@ out:
     }
     if (!handed)
         close_some((int[]){sp.in, sp.kind == KEEP_PTY ? -1 : sp.out[0], sp.spool[0]}, 3);
-    if (r < 0 && !s->proc.hold && sp.kind == KEEP_PTY)
+    if (r < 0 && !s->proc.keeper && sp.kind == KEEP_PTY)
         session_to(s, SESSION_NONE);
     free(env);
     buf_release(&code);
@@ -381,7 +381,7 @@ static void on_start_limit(struct timer *t)
     if (s->start.rc == RC_READ)
         s->start.slow = slow_file(s);
     if (s->proc.r.flags & KEEP_P_STARTED)
-        hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
+        keeper_client_ask(s->en->keeper, s->uid, s->gid, &q, NULL, NULL);
 }
 
 void session_limit_start(struct session *s)

@@ -123,15 +123,18 @@ static void store(struct session *s, struct str bytes, write_fn *write)
     if (bytes.n > 0)
         write(&s->proc, bytes, buf_str(&key), state);
     else
-        hold_put(s->en->hold, buf_str(&key), state);
+        keeper_client_put(s->en->keeper, buf_str(&key), state);
     buf_release(&key);
 }
 
-void session_store(struct session *s, struct str bytes) { store(s, bytes, hold_write); }
+void session_store(struct session *s, struct str bytes)
+{
+    store(s, bytes, keeper_client_write);
+}
 
 void session_store_command(struct session *s, struct str bytes, bool awaited)
 {
-    store(s, bytes, awaited ? hold_write_awaited : hold_write_quietly);
+    store(s, bytes, awaited ? keeper_client_write_awaited : keeper_client_write_quietly);
 }
 
 void session_save(struct session *s) { session_store(s, STR("")); }
@@ -162,11 +165,14 @@ static void say(struct session *s, enum shell_line what, write_fn *write)
     buf_release(&line);
 }
 
-void session_say(struct session *s, enum shell_line what) { say(s, what, hold_write); }
+void session_say(struct session *s, enum shell_line what)
+{
+    say(s, what, keeper_client_write);
+}
 
 void session_say_quietly(struct session *s, enum shell_line what)
 {
-    say(s, what, hold_write_quietly);
+    say(s, what, keeper_client_write_quietly);
 }
 
 /* ---- read ---- */
@@ -242,7 +248,7 @@ void session_resume(struct engine *en, struct str name, struct str state)
     /* CLOCK_MONOTONIC is the machine's: the times in cmd still hold. */
     session_resume_feed(s, k.feed, k.feed_eof);
     s->proc.changed = session_changed;
-    if (hold_claim(en->hold, &s->proc, k.proc) < 0) {
+    if (keeper_client_claim(en->keeper, &s->proc, k.proc) < 0) {
         session_shell_lost(s);
         return;
     }

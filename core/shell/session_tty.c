@@ -161,7 +161,7 @@ static void on_switch_timer(struct timer *t)
         return;
     }
     s->tty.overtaken = 0;
-    hold_write(&s->proc, STR("\003"), STR(""), STR(""));
+    keeper_client_write(&s->proc, STR("\003"), STR(""), STR(""));
     say_switch(s);
     session_switch_again(s);
 }
@@ -327,7 +327,7 @@ bool session_type(struct session *s, struct str bytes)
     /* The shell would lose them, or take them for a part of our line. */
     if (session_switching(s))
         return false;
-    if (bytes.n > hold_room(&s->proc) || !s->proc.hold)
+    if (bytes.n > keeper_client_room(&s->proc) || !s->proc.keeper)
         return false;
     session_feed(s, bytes);
     engine_touch(s->en);

@@ -52,15 +52,15 @@ static void turn(void)
 
 static void begin(void)
 {
-    static const struct hold_events nothing;
+    static const struct keeper_client_events nothing;
     static const char options[] = "{\"events\":{\"bytes\":65536,\"secrets\":"
                                   "[\"hunter22\"]}}";
     int p[2];
     log_init("fuzz", 2, LOG_ERROR, false);
     BUG_ON(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, p) < 0);
     en.loop = loop_new();
-    en.hold = en.loop ? hold_open(en.loop, p[0], &nothing, NULL) : NULL;
-    BUG_ON(!en.hold);
+    en.keeper = en.loop ? keeper_client_open(en.loop, p[0], &nothing, NULL) : NULL;
+    BUG_ON(!en.keeper);
     keeper = p[1];
     map_init(&en.sessions);
     map_init(&en.processes);

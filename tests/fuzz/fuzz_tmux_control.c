@@ -78,12 +78,13 @@ static void turn(void)
 
 static void begin(void)
 {
-    static const struct hold_events ev = {on_held, on_state, on_ready, on_signal};
+    static const struct keeper_client_events ev = {on_held, on_state, on_ready,
+                                                   on_signal};
     int fds[2];
     loop = loop_new();
     BUG_ON(!loop || keep_pair(fds) < 0 || engine_open(&en, loop, NULL) < 0);
     keeper = fds[1];
-    en.hold = hold_open(loop, fds[0], &ev, loop);
+    en.keeper = keeper_client_open(loop, fds[0], &ev, loop);
     struct buf *b = xnew(struct buf);
     buf_init(b, sizeof(state));
     buf_addz(b, state);

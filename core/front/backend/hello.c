@@ -82,7 +82,7 @@ void backend_sandbox_id(struct engine *en, struct str known, const char *dir,
     }
     memcpy(en->sandbox_id, id, SANDBOX_ID_SIZE);
     if (!is_id(known))
-        hold_put(en->hold, STR(id_key), str_n(id, SANDBOX_ID_SIZE - 1));
+        keeper_client_put(en->keeper, STR(id_key), str_n(id, SANDBOX_ID_SIZE - 1));
 }
 
 /* ---- the image ---- */

@@ -200,7 +200,7 @@ static int apply(struct e2b *f, const struct json *m, struct err *e)
         buf_release(&state);
         return -1;
     }
-    hold_put(f->en->hold, state_key, buf_str(&state));
+    keeper_client_put(f->en->keeper, state_key, buf_str(&state));
     buf_release(&state);
     json_free(f->env);
     f->env = next.env;

@@ -22,7 +22,7 @@ static void put(const struct e2b_watch *w, char kind, struct str state)
 {
     char key[48];
     int n = snprintf(key, sizeof(key), "e2b/%c/%s", kind, w->id);
-    hold_put(w->f->en->hold, str_n(key, (size_t)n), state);
+    keeper_client_put(w->f->en->keeper, str_n(key, (size_t)n), state);
 }
 
 static const struct state_field kept[] = {

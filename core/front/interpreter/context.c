@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "front/e2b/e2b.h"
-#include "keeper/hold.h"
+#include "keeper/keeper_client.h"
 #include "setup/sandbox.h"
 
 #include <ctype.h>
@@ -57,7 +57,7 @@ int contexts_save(struct interpreter *f)
     }
     int rc = json_print(&b, j);
     if (rc == 0)
-        hold_put(f->en->hold, state_key, buf_str(&b));
+        keeper_client_put(f->en->keeper, state_key, buf_str(&b));
     json_free(j);
     buf_release(&b);
     return rc;

@@ -8,7 +8,7 @@
 #include "access/access.h"
 #include "engine/engine.h"
 #include "front/fronts.h"
-#include "keeper/hold.h"
+#include "keeper/keeper_client.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -452,7 +452,7 @@ static void on_save(struct task *t)
     json_put(all, "sessions", sessions);
     json_put(all, "config", json_copy(f->config));
     if (json_print(&b, all) == 0)
-        hold_put(f->en->hold, state_key, buf_str(&b));
+        keeper_client_put(f->en->keeper, state_key, buf_str(&b));
     else
         log_error("the sessions of Jupyter's clients are too long to be kept");
     json_free(all);

@@ -249,7 +249,7 @@ static int do_upgrade(struct conn *c, const struct json *q, struct err *e)
         return err_set(e, ERR_INVALID, "upgrade needs an id, of hexadecimal digits");
     int fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     c->upgrading = true;
-    hold_upgrade(c->en->hold, token, fd, path, on_upgraded, c);
+    keeper_client_upgrade(c->en->keeper, token, fd, path, on_upgraded, c);
     if (fd >= 0)
         close(fd);
     return 0;
@@ -701,7 +701,7 @@ static void on_end(struct stream *st, int errnum)
         local_kill_drop(c);
     eventlog_unsubscribe(&c->sub);
     if (c->upgrading)
-        hold_ask_cancel(c->en->hold, c);
+        keeper_client_ask_cancel(c->en->keeper, c);
     c->en->clients--;
     c->front->conns--;
     engine_touch(c->en);

@@ -24,7 +24,7 @@
 #include "http/ws_hello.h"
 #include "http/ws_pair.h"
 #include "ipc/remote.h"
-#include "keeper/hold.h"
+#include "keeper/keeper_client.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ void local_id_start(struct engine *en, char id[LOCAL_ID_SIZE])
     if (id[0])
         return;
     random_hex(id, LOCAL_ID_SIZE - 1);
-    hold_put(en->hold, STR(ID_KEY), str_n(id, LOCAL_ID_SIZE - 1));
+    keeper_client_put(en->keeper, STR(ID_KEY), str_n(id, LOCAL_ID_SIZE - 1));
 }
 
 /* ---- bytes ---- */

@@ -326,7 +326,7 @@ bool pane_type(struct tm_pane *p, struct str bytes, struct str key, struct str v
     struct process *proc = pane_process(p);
     uint64_t accepted;
     if (!proc || process_ended(proc) || p->dead) {
-        hold_put(p->t->en->hold, key, value);
+        keeper_client_put(p->t->en->keeper, key, value);
         return true;
     }
     if (process_stdin_room(proc, &accepted) < bytes.n)
@@ -532,9 +532,9 @@ void pane_free(struct tm_pane *p)
     screen_close(&p->screen, true);
     tmux_options_release(&p->opts);
     snprintf(key, sizeof(key), "tmux/answered/%u", p->id);
-    hold_put(p->t->en->hold, str_of(key), STR(""));
+    keeper_client_put(p->t->en->keeper, str_of(key), STR(""));
     snprintf(key, sizeof(key), "tmux/piped/%u", p->id);
-    hold_put(p->t->en->hold, str_of(key), STR(""));
+    keeper_client_put(p->t->en->keeper, str_of(key), STR(""));
     list_del(&p->stacked);
     list_del(&p->node);
     loop_bury(p->t->en->loop, p, bury);

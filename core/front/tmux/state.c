@@ -294,7 +294,7 @@ void state_store(struct tmux *t)
     if (json_print(&b, j) < 0)
         log_error("tmux: the state of all sessions is longer than %d bytes", STATE_MAX);
     else
-        hold_put(t->en->hold, STR("tmux/state"), buf_str(&b));
+        keeper_client_put(t->en->keeper, STR("tmux/state"), buf_str(&b));
     json_free(j);
     buf_release(&b);
 }
@@ -319,7 +319,7 @@ void state_put_buffer(struct tmux *t, struct tm_buffer *b, bool gone)
             json_print(&value, j);
             at += piece.n;
         }
-        hold_put(t->en->hold, str_of(key), buf_str(&value));
+        keeper_client_put(t->en->keeper, str_of(key), buf_str(&value));
         json_free(j);
         buf_release(&data);
         buf_release(&value);

@@ -213,7 +213,7 @@ static void keep_splice(struct v0_call *a, struct str wanted)
     char kept[sizeof(v->spliced)];
     snprintf(kept, sizeof(kept), "%s %s", a->key, sum);
     v->spliced[0] = 0; /* if this worker does it again, that is intended */
-    hold_put(v->en->hold, STR("v0/spliced"), str_of(kept));
+    keeper_client_put(v->en->keeper, STR("v0/spliced"), str_of(kept));
 }
 
 /* Appends the new text of the file. Returns -1 after answering, also if it was done

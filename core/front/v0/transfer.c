@@ -102,7 +102,7 @@ static int open_temp(struct upload *u)
     snprintf(u->temp, sizeof(u->temp), "%s/.od-upload-%d-%llu", u->dir, (int)getpid(),
              (unsigned long long)++v->uploads);
     snprintf(u->note, sizeof(u->note), "v0/upload/%llu", (unsigned long long)v->uploads);
-    hold_put(v->en->hold, str_of(u->note), str_of(u->temp));
+    keeper_client_put(v->en->keeper, str_of(u->note), str_of(u->temp));
     if (within_call(make_temp, u) < 0)
         err_sys(&u->e, errno, "cannot write in %s within the fence", u->dir);
     return u->fd < 0 ? -1 : 0;
@@ -116,7 +116,7 @@ static void forget_temp(struct upload *u, bool remove)
     if (u->note[0]) {
         if (remove)
             unlink(u->temp);
-        hold_put(u->v->en->hold, str_of(u->note), STR(""));
+        keeper_client_put(u->v->en->keeper, str_of(u->note), STR(""));
     }
     u->note[0] = 0;
 }
@@ -338,7 +338,7 @@ void v0_upload_resume(struct v0 *v)
             continue;
         log_info("an upload was cut off: %s is removed", buf_z(value));
         unlink(buf_z(value));
-        hold_put(v->en->hold, key, STR(""));
+        keeper_client_put(v->en->keeper, key, STR(""));
     }
 }
 

@@ -159,7 +159,7 @@ static void post_init(struct req *r)
     } else {
         if (take_values(v, values, access_give, &e) < 0) /* check_keys has made sure */
             log_error("v1: a key of POST /api/init does not count: %s", e.text);
-        hold_put(v->en->hold, state_key, buf_str(&state));
+        keeper_client_put(v->en->keeper, state_key, buf_str(&state));
         answer_state(r);
     }
     buf_release(&state);

@@ -90,7 +90,8 @@ static T_UNUSED void turn(void)
 /* The first worker, or the next one, which gets what the one before has kept. */
 static void begin_worker(const char *options)
 {
-    static const struct hold_events ev = {on_held, on_state, on_ready, on_signal};
+    static const struct keeper_client_events ev = {on_held, on_state, on_ready,
+                                                   on_signal};
     struct json *o = json_parse(str_of(options), &e);
     int fds[2];
     if (all) {
@@ -103,11 +104,12 @@ static void begin_worker(const char *options)
         CHECK_INT(keep_pair(fds), 0);
         keeper = fds[1];
     }
-    struct hold *hold = all ? en->hold : hold_open(loop, fds[0], &ev, loop);
+    struct keeper_client *client = all ? en->keeper
+                                       : keeper_client_open(loop, fds[0], &ev, loop);
     en = en ? en + 1 : workers;
-    CHECK(o && loop && hold);
+    CHECK(o && loop && client);
     CHECK_INT(engine_open(en, loop, &e), 0);
-    en->hold = hold;
+    en->keeper = client;
     sandbox_later = part_sandbox;
     sandbox_later.serve = NULL;
     json_put_z(o, "state_dir", t_dir());

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "browser/browsing_own.h"
 #include "engine/part.h"
-#include "keeper/hold.h"
+#include "keeper/keeper_client.h"
 
 #include "t.h"
 
@@ -78,7 +78,7 @@ void process_stdin(struct process *p, uint64_t offset, struct str bytes, bool eo
 
 void process_ask(struct process *p, struct str bytes, struct str key, struct str value)
 {
-    hold_put(engine_of_all->hold, key, value);
+    keeper_client_put(engine_of_all->keeper, key, value);
     process_stdin(p, p->in.n, bytes, false);
 }
 
@@ -185,16 +185,16 @@ static struct engine *next_worker(void)
     struct err e = ERR_INIT;
     struct engine *before = engine_of_all, *en = &workers[n++];
     int fds[2] = {-1, -1};
-    static const struct hold_events none;
+    static const struct keeper_client_events none;
     struct loop *loop = before ? before->loop : loop_new();
     CHECK(loop != NULL);
     CHECK_INT(engine_open(en, loop, &e), 0);
     if (before) {
-        en->hold = before->hold;
+        en->keeper = before->keeper;
     } else {
         CHECK_INT(keep_pair(fds), 0);
         keeper = fds[1];
-        CHECK((en->hold = hold_open(loop, fds[0], &none, NULL)) != NULL);
+        CHECK((en->keeper = keeper_client_open(loop, fds[0], &none, NULL)) != NULL);
     }
     engine_of_all = en;
     return en;

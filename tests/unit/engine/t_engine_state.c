@@ -52,7 +52,7 @@ static struct json *parse(const char *text)
 static char key[100];
 static struct buf held;
 
-void hold_put(struct hold *h, struct str name, struct str value)
+void keeper_client_put(struct keeper_client *h, struct str name, struct str value)
 {
     (void)h;
     snprintf(key, sizeof(key), "%.*s", STR_ARG(name));
@@ -64,13 +64,13 @@ void hold_put(struct hold *h, struct str name, struct str value)
 /* The same text is made of a tree and without one. */
 static void check_text(const struct thing *x, const char *text)
 {
-    struct engine en = {.hold = NULL};
+    struct engine en = {.keeper = NULL};
     struct json *j = state_json(kept, x);
     CHECK(state_put(&en, "front/", "a", j));
     CHECK_STR(key, "front/a");
     CHECK_STR(buf_z(&held), text);
     json_free(j);
-    hold_put(NULL, STR(""), STR(""));
+    keeper_client_put(NULL, STR(""), STR(""));
     CHECK(state_keep(&en, "front/", "b", kept, x));
     CHECK_STR(key, "front/b");
     CHECK_STR(buf_z(&held), text);
@@ -142,7 +142,7 @@ TEST(texts_are_quoted)
 
 TEST(what_is_not_text_is_repaired)
 {
-    struct engine en = {.hold = NULL};
+    struct engine en = {.keeper = NULL};
     struct thing x = {.text = xstrdup("a\xff")};
     state_keep(&en, "front/", "a", kept, &x);
     struct json *j = parse(buf_z(&held)), *tree = state_json(kept, &x);
@@ -156,9 +156,9 @@ TEST(what_is_not_text_is_repaired)
 
 TEST(what_is_too_long_is_not_stored)
 {
-    struct engine en = {.hold = NULL};
+    struct engine en = {.keeper = NULL};
     struct thing x = {.text = xcalloc(1, LIMIT_BLOB_MAX)};
-    hold_put(NULL, STR("front/a"), STR("before"));
+    keeper_client_put(NULL, STR("front/a"), STR("before"));
     memset(x.text, 'x', LIMIT_BLOB_MAX - 1);
     CHECK(!state_keep(&en, "front/", "a", kept, &x));
     CHECK_STR(buf_z(&held), "before");
@@ -192,7 +192,7 @@ static void put_state(struct engine *en, const char *name, const char *value)
 
 TEST(states_are_found_by_their_prefix)
 {
-    struct engine en = {.hold = NULL};
+    struct engine en = {.keeper = NULL};
     struct str name;
     void *value;
     map_init(&en.states);
@@ -216,7 +216,7 @@ TEST(states_are_found_by_their_prefix)
 
 TEST(a_state_is_dropped)
 {
-    struct engine en = {.hold = NULL};
+    struct engine en = {.keeper = NULL};
     state_put_text(&en, "a/", "one", STR("text"));
     CHECK_STR(key, "a/one");
     CHECK_STR(buf_z(&held), "text");

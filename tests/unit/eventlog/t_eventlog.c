@@ -1340,7 +1340,7 @@ TEST(a_full_disk_takes_old_events_where_that_is_allowed)
 
 /* ---- who may open it ---- */
 
-static void hold_open(int ready)
+static void keeper_client_open(int ready)
 {
     struct eventlog *l = open_log();
     append_some(l, 3);
@@ -1361,7 +1361,7 @@ TEST(two_processes_do_not_write_one_log)
     CHECK_INT(pipe(p), 0);
     pid_t pid = t_fork();
     if (pid == 0)
-        hold_open(p[1]);
+        keeper_client_open(p[1]);
     CHECK_INT(read(p[0], &child, sizeof(child)), sizeof(child));
     struct err e = ERR_INIT;
     struct eventlog_opts o = {.dir = log_dir()};

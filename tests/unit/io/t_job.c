@@ -812,7 +812,7 @@ TEST(what_it_leaves_behind_ends_with_it)
     end_test(h);
 }
 
-static int hold_a_pipe(void *arg, const struct job_child *c, struct err *e)
+static int keeper_client_a_pipe(void *arg, const struct job_child *c, struct err *e)
 {
     (void)arg, (void)e;
     job_note(c, STR("here"));
@@ -828,7 +828,7 @@ TEST(it_dies_with_its_parent)
     if (pid == 0) {
         close(p[0]);
         struct heard *h = start(
-            (struct job_spec){.fn = hold_a_pipe, .fds = &p[1], .fds_n = 1});
+            (struct job_spec){.fn = keeper_client_a_pipe, .fds = &p[1], .fds_n = 1});
         h->stop_on_note = true;
         run();
         kill(getpid(), SIGKILL);

@@ -43,14 +43,15 @@ static void on_signal(void *arg, int signo) { (void)arg, (void)signo; }
 
 static void begin(void)
 {
-    static const struct hold_events ev = {on_held, on_state, on_ready, on_signal};
+    static const struct keeper_client_events ev = {on_held, on_state, on_ready,
+                                                   on_signal};
     int fds[2];
     CHECK_INT(keep_pair(fds), 0);
     keeper = fds[1];
     loop = loop_new();
     CHECK(loop && engine_open(&en, loop, &e) == 0);
-    en.hold = hold_open(loop, fds[0], &ev, loop);
-    CHECK(en.hold);
+    en.keeper = keeper_client_open(loop, fds[0], &ev, loop);
+    CHECK(en.keeper);
     en.env = env;
     int n = snprintf(en.state_dir, sizeof(en.state_dir), "%s", t_dir());
     CHECK(n > 0 && (size_t)n < sizeof(en.state_dir));

@@ -21,7 +21,7 @@ struct fixture {
     struct loop *loop;
     struct engine en;
     struct session *s;
-    int keeper; /* the other end of en.hold */
+    int keeper; /* the other end of en.keeper */
 };
 
 static void (*on_emptied)(void); /* a file was cut to nothing just now */
@@ -80,12 +80,13 @@ static void on_signal(void *arg, int signo) { (void)arg, (void)signo; }
 /* A keeper that the test is itself. */
 static void open_keeper(struct fixture *f)
 {
-    static const struct hold_events events = {on_held, on_state, on_ready, on_signal};
+    static const struct keeper_client_events events = {on_held, on_state, on_ready,
+                                                       on_signal};
     int fds[2];
     CHECK_INT(keep_pair(fds), 0);
     f->keeper = fds[1];
-    f->en.hold = hold_open(f->loop, fds[0], &events, f);
-    CHECK(f->en.hold != NULL);
+    f->en.keeper = keeper_client_open(f->loop, fds[0], &events, f);
+    CHECK(f->en.keeper != NULL);
 }
 
 static void put(int fd, struct str bytes)
@@ -103,7 +104,7 @@ static void write_over(struct fixture *f, uint64_t typed_at, uint64_t offset)
     struct err e = ERR_INIT;
     uint64_t valid = offset - RING;
     open_keeper(f);
-    s->proc.hold = f->en.hold;
+    s->proc.keeper = f->en.keeper;
     s->proc.spool[0] = spool_make(NULL, "ring", &e);
     CHECK(s->proc.spool[0] >= 0);
     CHECK_INT(pwrite(s->proc.spool[0], &valid, sizeof(valid), RING), sizeof(valid));
@@ -346,7 +347,7 @@ static void run_command(struct fixture *f)
 {
     struct session *s = f->s;
     struct err e = ERR_INIT;
-    s->proc.hold = f->en.hold;
+    s->proc.keeper = f->en.keeper;
     s->proc.spool[0] = spool_make(NULL, "spool", &e);
     s->proc.r = (struct keep_proc){.id = 1, .flags = KEEP_P_STARTED};
     s->proc.r.out[0].cap = 1 << 20;

@@ -198,7 +198,8 @@ static void on_signal(void *arg, int signo)
     (void)signo;
 }
 
-static const struct hold_events hold_calls = {on_held, on_state, on_ready, on_signal};
+static const struct keeper_client_events keeper_client_calls = {on_held, on_state,
+                                                                on_ready, on_signal};
 
 static void begin(void)
 {
@@ -207,8 +208,8 @@ static void begin(void)
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, keeper), 0);
     loop = loop_new();
     CHECK(loop && engine_open(&en, loop, NULL) == 0);
-    en.hold = hold_open(loop, keeper[0], &hold_calls, NULL);
-    CHECK(en.hold != NULL);
+    en.keeper = keeper_client_open(loop, keeper[0], &keeper_client_calls, NULL);
+    CHECK(en.keeper != NULL);
     struct json *none = json_object();
     part_action.configure(&en, none);
     part_action.load(&en);

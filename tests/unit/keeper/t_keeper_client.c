@@ -3,7 +3,7 @@
  * The worker's end of the keeper, against a keeper that is this test: what is sent for
  * each call, and what becomes of the messages that come.
  */
-#include "keeper/hold.h"
+#include "keeper/keeper_client.h"
 
 #include "base/limits.h"
 
@@ -15,7 +15,7 @@
 enum { CAP = 1 << 20 };
 
 static struct loop *loop;
-static struct hold *hold;
+static struct keeper_client *client;
 static int keeper; /* its end of the pair */
 static struct keep_msg got;
 static char space[KEEP_DATA + sizeof(struct keep_head)];
@@ -60,13 +60,14 @@ static void on_answer(void *arg, const struct minder_answer *a, int errnum)
 
 static void begin(void)
 {
-    static const struct hold_events ev = {on_held, on_state, on_ready, on_signal};
+    static const struct keeper_client_events ev = {on_held, on_state, on_ready,
+                                                   on_signal};
     int fds[2];
     CHECK_INT(keep_pair(fds), 0);
     loop = loop_new();
     CHECK(loop);
-    hold = hold_open(loop, fds[0], &ev, loop);
-    CHECK(hold);
+    client = keeper_client_open(loop, fds[0], &ev, loop);
+    CHECK(client);
     keeper = fds[1];
     prog.changed = on_changed;
 }
@@ -107,19 +108,19 @@ static int spawn(char *const *env, uint64_t offset, bool whole, struct err *e)
     int in[2], out[2];
     CHECK_INT(pipe2(in, O_CLOEXEC), 0);
     CHECK_INT(pipe2(out, O_CLOEXEC), 0);
-    struct hold_spawn s = {.program = "/bin/true",
-                           .cwd = "/",
-                           .argv = argv,
-                           .envp = env ? env : none,
-                           .kind = KEEP_IN,
-                           .child = {in[0], out[1], out[1]},
-                           .in = in[1],
-                           .out = {out[0], -1},
-                           .spool = {open("/dev/null", O_RDWR | O_CLOEXEC), -1},
-                           .spool_bytes = CAP,
-                           .offset = offset,
-                           .whole = whole};
-    int r = hold_spawn(hold, &prog, &s, e);
+    struct keeper_client_spawn s = {.program = "/bin/true",
+                                    .cwd = "/",
+                                    .argv = argv,
+                                    .envp = env ? env : none,
+                                    .kind = KEEP_IN,
+                                    .child = {in[0], out[1], out[1]},
+                                    .in = in[1],
+                                    .out = {out[0], -1},
+                                    .spool = {open("/dev/null", O_RDWR | O_CLOEXEC), -1},
+                                    .spool_bytes = CAP,
+                                    .offset = offset,
+                                    .whole = whole};
+    int r = keeper_client_spawn(client, &prog, &s, e);
     close(in[0]);
     close(out[1]);
     /* What it took is closed, except the spool of one that was started. */
@@ -151,7 +152,7 @@ TEST(input_acknowledges_each_record_once)
         say_record(&r);
     turn();
     CHECK_INT(changes, 3);
-    hold_write(&prog, STR("hello"), STR("k"), STR("v"));
+    keeper_client_write(&prog, STR("hello"), STR("k"), STR("v"));
     hear(KEEP_WRITE);
     CHECK_INT(got.h.a, 0);
     CHECK_INT(got.h.b, 3);
@@ -159,7 +160,7 @@ TEST(input_acknowledges_each_record_once)
     CHECK_MEM(got.key.p, got.key.n, "k");
     CHECK_MEM(got.value.p, got.value.n, "v");
     CHECK_MEM(got.body.p, got.body.n, "hello");
-    hold_write_quietly(&prog, STR("x"), STR(""), STR(""));
+    keeper_client_write_quietly(&prog, STR("x"), STR(""), STR(""));
     hear(KEEP_WRITE);
     CHECK_INT(got.h.a, 5);
     CHECK_INT(got.h.b, 0);
@@ -181,7 +182,7 @@ TEST(half_the_window_of_records_is_acknowledged_without_input)
     hear(KEEP_SEEN);
     CHECK_INT(got.h.id, prog.r.id);
     CHECK_INT(got.h.a, KEEP_AHEAD / 2);
-    hold_write(&prog, STR("x"), STR(""), STR(""));
+    keeper_client_write(&prog, STR("x"), STR(""), STR(""));
     hear(KEEP_WRITE);
     CHECK_INT(got.h.b, 0);
     hear_nothing();
@@ -191,20 +192,20 @@ TEST(that_no_caller_waits_is_told_when_there_is_much_to_hold)
 {
     begin();
     spawn_well(1000, false);
-    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    CHECK(!keeper_client_flow(&prog, 0, HOLD_NOBODY));
     hear_nothing(); /* there is no output yet */
     prog.r.out[0].offset = 1000 + LIMIT_SPOOL_FLOOR;
-    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    CHECK(!keeper_client_flow(&prog, 0, HOLD_NOBODY));
     hear_nothing();
     prog.r.out[0].offset++;
-    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    CHECK(!keeper_client_flow(&prog, 0, HOLD_NOBODY));
     hear(KEEP_FLOW);
     CHECK_INT(got.h.id, prog.r.id);
     CHECK_INT(got.h.b, 0);
     CHECK(got.h.a == HOLD_NOBODY);
-    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    CHECK(!keeper_client_flow(&prog, 0, HOLD_NOBODY));
     hear_nothing(); /* it is told once */
-    hold_flow_again(&prog, 0);
+    keeper_client_flow_again(&prog, 0);
     hear_nothing();
 }
 
@@ -213,13 +214,13 @@ TEST(a_held_program_without_a_caller_is_released)
     begin();
     spawn_well(0, true);
     prog.r.out[0].offset = 10;
-    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    CHECK(!keeper_client_flow(&prog, 0, HOLD_NOBODY));
     hear_nothing();
     prog.r.flags = KEEP_P_HELD;
-    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    CHECK(!keeper_client_flow(&prog, 0, HOLD_NOBODY));
     hear(KEEP_FLOW);
     CHECK(got.h.a == HOLD_NOBODY);
-    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    CHECK(!keeper_client_flow(&prog, 0, HOLD_NOBODY));
     hear_nothing(); /* nor by a worker that took over: callers may come back */
 }
 
@@ -228,7 +229,7 @@ TEST(the_end_of_output_is_no_more_waited_for)
     begin();
     spawn_well(0, false);
     prog.r.out[0].eof = 1;
-    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    CHECK(!keeper_client_flow(&prog, 0, HOLD_NOBODY));
     hear(KEEP_FLOW);
     CHECK(got.h.a == HOLD_NOBODY);
 }
@@ -238,18 +239,18 @@ TEST(where_a_caller_is_is_told_in_steps_of_an_eighth)
     begin();
     spawn_well(0, false);
     prog.r.out[0].offset = CAP;
-    CHECK(!hold_flow(&prog, 0, CAP / 2)); /* not more than half behind */
+    CHECK(!keeper_client_flow(&prog, 0, CAP / 2)); /* not more than half behind */
     hear(KEEP_FLOW);
     CHECK_INT(got.h.a, CAP / 2);
-    CHECK(!hold_flow(&prog, 0, CAP / 2 + CAP / 8));
+    CHECK(!keeper_client_flow(&prog, 0, CAP / 2 + CAP / 8));
     hear_nothing();
-    CHECK(!hold_flow(&prog, 0, CAP / 2 + CAP / 8 + 1));
+    CHECK(!keeper_client_flow(&prog, 0, CAP / 2 + CAP / 8 + 1));
     hear(KEEP_FLOW);
     CHECK_INT(got.h.a, CAP / 2 + CAP / 8 + 1);
-    CHECK(hold_flow(&prog, 0, CAP / 2 - 1)); /* another caller, further behind */
+    CHECK(keeper_client_flow(&prog, 0, CAP / 2 - 1)); /* another caller, further behind */
     hear(KEEP_FLOW);
     CHECK_INT(got.h.a, CAP / 2 - 1);
-    hold_flow_again(&prog, 0);
+    keeper_client_flow_again(&prog, 0);
     hear(KEEP_FLOW);
     CHECK_INT(got.h.a, CAP / 2 - 1);
     hear_nothing();
@@ -268,7 +269,7 @@ TEST(what_is_longer_than_the_kernel_takes_is_not_started)
     CHECK_INT(spawn(env, 0, true, &e), -1);
     CHECK_INT(e.code, ERR_LIMIT);
     CHECK(strstr(e.text, "cannot start /bin/true: arguments and environment are longer"));
-    CHECK(!prog.hold);
+    CHECK(!prog.keeper);
     hear_nothing();
     spawn_well(0, true); /* the next one has the same number */
     CHECK_INT(prog.r.id, 1);
@@ -291,7 +292,7 @@ TEST(a_long_environment_without_a_descriptor_is_not_started)
     char words[200];
     snprintf(words, sizeof(words), "cannot start /bin/true: %s", strerror(EMFILE));
     CHECK_STR(e.text, words);
-    CHECK(!prog.hold);
+    CHECK(!prog.keeper);
     hear_nothing();
 }
 
@@ -317,28 +318,28 @@ TEST(a_program_of_before_goes_on_where_its_input_was)
     CHECK_INT(pipe2(in, O_CLOEXEC), 0);
     hand_over(41, in[1], spool);
     close(in[1]);
-    CHECK_INT(hold_claim(hold, &prog, 40), -1);
-    CHECK_INT(hold_claim(hold, &prog, 41), 0);
-    CHECK_INT(hold_claim(hold, &(struct proc){0}, 41), -1);
-    CHECK_INT(hold_next_id(hold), 42);
+    CHECK_INT(keeper_client_claim(client, &prog, 40), -1);
+    CHECK_INT(keeper_client_claim(client, &prog, 41), 0);
+    CHECK_INT(keeper_client_claim(client, &(struct proc){0}, 41), -1);
+    CHECK_INT(keeper_client_next_id(client), 42);
     CHECK_INT(prog.r.kind, KEEP_PTY);
     CHECK(prog.in >= 0 && prog.spool[0] >= 0 && prog.spool[1] == -1);
-    CHECK_INT(hold_room(&prog), (192 << 10) - 2);
-    hold_write(&prog, STR("abc"), STR(""), STR(""));
+    CHECK_INT(keeper_client_room(&prog), (192 << 10) - 2);
+    keeper_client_write(&prog, STR("abc"), STR(""), STR(""));
     hear(KEEP_WRITE);
     CHECK_INT(got.h.a, 7);
-    CHECK_INT(hold_room(&prog), (192 << 10) - 5);
-    hold_drop_unclaimed(hold);
+    CHECK_INT(keeper_client_room(&prog), (192 << 10) - 5);
+    keeper_client_drop_unclaimed(client);
     hear_nothing(); /* it was claimed */
-    hold_close_input(&prog);
+    keeper_client_close_input(&prog);
     hear(KEEP_CLOSE);
     CHECK_INT(got.h.id, 41);
-    hold_forget(&prog);
+    keeper_client_forget(&prog);
     hear(KEEP_FORGET);
     char c;
     CHECK_INT(read(in[0], &c, 1), 0); /* its input is closed */
-    CHECK(!hold_flow(&prog, 0, 0));
-    hold_forget(&prog);
+    CHECK(!keeper_client_flow(&prog, 0, 0));
+    keeper_client_forget(&prog);
     hear_nothing();
 }
 
@@ -350,19 +351,19 @@ TEST(a_program_that_nobody_claims_is_forgotten)
     CHECK_INT(pipe2(in, O_CLOEXEC), 0);
     hand_over(5, in[1], spool);
     close(in[1]);
-    hold_drop_unclaimed(hold);
+    keeper_client_drop_unclaimed(client);
     hear(KEEP_FORGET);
     CHECK_INT(got.h.id, 5);
     CHECK_INT(read(in[0], &c, 1), 0);
-    CHECK_INT(hold_claim(hold, &prog, 5), -1);
-    hold_drop_unclaimed(hold);
+    CHECK_INT(keeper_client_claim(client, &prog, 5), -1);
+    keeper_client_drop_unclaimed(client);
     hear_nothing();
 }
 
 static void ask(int *arg, uint64_t *token)
 {
     struct minder_request q = {.verb = MINDER_COUNT_TREE};
-    hold_ask(hold, 3, 4, &q, on_answer, arg);
+    keeper_client_ask(client, 3, 4, &q, on_answer, arg);
     hear(KEEP_MIND);
     CHECK_INT(got.h.a, 3 | (uint64_t)4 << 32);
     *token = got.h.id;
@@ -391,7 +392,7 @@ TEST(an_answer_goes_to_its_question_once)
     CHECK_INT(answer_errnum, 0);
     answer(second, sizeof(struct minder_answer), 0);
     CHECK_INT(answers, 1);
-    hold_ask_cancel(hold, &b);
+    keeper_client_ask_cancel(client, &b);
     answer(third, sizeof(struct minder_answer), 0);
     CHECK_INT(answers, 1);
     answer(first, 3, 0); /* of another version */
@@ -411,13 +412,13 @@ TEST(input_that_is_waited_for_begins_where_the_output_is)
     spawn_well(1000, true);
     prog.flow[0].set = prog.flow[1].set = false;
     prog.r.out[0].offset = 1234;
-    hold_write_awaited(&prog, STR("ab"), STR("k"), STR(""));
+    keeper_client_write_awaited(&prog, STR("ab"), STR("k"), STR(""));
     hear(KEEP_WRITE);
     CHECK_INT(got.h.flags, KEEP_QUIET | KEEP_AWAITED);
     CHECK_MEM(got.body.p, got.body.n, "ab");
     CHECK(prog.flow[0].set && prog.flow[0].at == 1234);
     prog.r.out[0].offset = 2000;
-    hold_write_awaited(&prog, STR("c"), STR(""), STR(""));
+    keeper_client_write_awaited(&prog, STR("c"), STR(""), STR(""));
     hear(KEEP_WRITE);
     CHECK_INT(got.h.a, 2);
     CHECK_INT(prog.flow[0].at, 1234);
@@ -429,22 +430,22 @@ TEST(a_program_that_is_held_back_is_told_each_step_after_a_while)
     begin();
     spawn_well(0, false);
     prog.r.out[0].offset = 10;
-    CHECK(!hold_flow(&prog, 0, 1));
+    CHECK(!keeper_client_flow(&prog, 0, 1));
     hear_nothing();
     prog.r.flags = KEEP_P_HELD;
-    hold_flow_again(&prog, 0);
+    keeper_client_flow_again(&prog, 0);
     hear(KEEP_FLOW);
     CHECK_INT(got.h.a, 0);
-    CHECK(hold_flow(&prog, 0, 1)); /* told just now */
+    CHECK(keeper_client_flow(&prog, 0, 1)); /* told just now */
     hear_nothing();
     prog.flow[0].ms -= 10000;
-    CHECK(hold_flow(&prog, 0, 0)); /* nothing new */
+    CHECK(keeper_client_flow(&prog, 0, 0)); /* nothing new */
     hear_nothing();
-    CHECK(hold_flow(&prog, 0, 1));
+    CHECK(keeper_client_flow(&prog, 0, 1));
     hear(KEEP_FLOW);
     CHECK_INT(got.h.a, 1);
     prog.r.flags = KEEP_P_HELD | KEEP_P_FULL;
-    CHECK(hold_flow(&prog, 0, 2)); /* on a full disk at once */
+    CHECK(keeper_client_flow(&prog, 0, 2)); /* on a full disk at once */
     hear(KEEP_FLOW);
     CHECK_INT(got.h.a, 2);
     hear_nothing();
@@ -456,16 +457,16 @@ TEST(on_a_full_disk_a_caller_is_far_behind_sooner)
     spawn_well(0, false);
     prog.r.out[0].cap = 4 * KEEP_RESERVED;
     prog.r.out[0].offset = 2 * KEEP_RESERVED;
-    CHECK(!hold_flow(&prog, 0, 0));
+    CHECK(!keeper_client_flow(&prog, 0, 0));
     prog.r.flags = KEEP_P_FULL;
-    CHECK(hold_flow(&prog, 0, 0));
-    CHECK(hold_flow(&prog, 0, 2 * KEEP_RESERVED - KEEP_RESERVED / 2 - 1));
+    CHECK(keeper_client_flow(&prog, 0, 0));
+    CHECK(keeper_client_flow(&prog, 0, 2 * KEEP_RESERVED - KEEP_RESERVED / 2 - 1));
     hear(KEEP_FLOW);
-    CHECK(!hold_flow(&prog, 0, 2 * KEEP_RESERVED - KEEP_RESERVED / 2));
+    CHECK(!keeper_client_flow(&prog, 0, 2 * KEEP_RESERVED - KEEP_RESERVED / 2));
     prog.r.out[0].cap = KEEP_RESERVED / 2;
-    CHECK(hold_flow(&prog, 0, 2 * KEEP_RESERVED - KEEP_RESERVED / 4 - 1));
+    CHECK(keeper_client_flow(&prog, 0, 2 * KEEP_RESERVED - KEEP_RESERVED / 4 - 1));
     prog.r.flags = 0;
-    CHECK(hold_flow(&prog, 0, 2 * KEEP_RESERVED - KEEP_RESERVED / 4 - 1));
+    CHECK(keeper_client_flow(&prog, 0, 2 * KEEP_RESERVED - KEEP_RESERVED / 4 - 1));
 }
 
 TEST(input_that_the_keeper_has_not_written_leaves_less_room)
@@ -473,16 +474,16 @@ TEST(input_that_the_keeper_has_not_written_leaves_less_room)
     enum { ALL = 192 << 10 };
     begin();
     spawn_well(0, true);
-    CHECK_INT(hold_room(&prog), ALL);
+    CHECK_INT(keeper_client_room(&prog), ALL);
     prog.sent = 100;
     prog.r.input = 40;
-    CHECK_INT(hold_room(&prog), ALL - 60);
+    CHECK_INT(keeper_client_room(&prog), ALL - 60);
     prog.r.input_pending = ALL - 61;
-    CHECK_INT(hold_room(&prog), 1);
+    CHECK_INT(keeper_client_room(&prog), 1);
     prog.r.input_pending = ALL - 60;
-    CHECK_INT(hold_room(&prog), 0);
+    CHECK_INT(keeper_client_room(&prog), 0);
     prog.r.input_pending = ALL;
-    CHECK_INT(hold_room(&prog), 0);
+    CHECK_INT(keeper_client_room(&prog), 0);
 }
 
 TEST(a_terminal_is_started_with_the_ids_of_its_user)
@@ -490,15 +491,23 @@ TEST(a_terminal_is_started_with_the_ids_of_its_user)
     char name[] = "true", *argv[] = {name, NULL}, *none[] = {NULL};
     struct err e = ERR_INIT;
     begin();
-    struct hold_spawn s = {.program = "/bin/true", .cwd = "/", .argv = argv, .envp = none,
-                           .uid = 3, .gid = 4, .kind = KEEP_PTY,
-                           .child = {open("/dev/null", O_RDWR | O_CLOEXEC), -1, -1},
-                           .in = open("/dev/null", O_RDWR | O_CLOEXEC),
-                           .spool = {open("/dev/null", O_RDWR | O_CLOEXEC), -1},
-                           .spool_bytes = CAP, .key = STR("k"), .value = STR("v")};
+    struct keeper_client_spawn s = {.program = "/bin/true",
+                                    .cwd = "/",
+                                    .argv = argv,
+                                    .envp = none,
+                                    .uid = 3,
+                                    .gid = 4,
+                                    .kind = KEEP_PTY,
+                                    .child = {open("/dev/null", O_RDWR | O_CLOEXEC), -1,
+                                              -1},
+                                    .in = open("/dev/null", O_RDWR | O_CLOEXEC),
+                                    .spool = {open("/dev/null", O_RDWR | O_CLOEXEC), -1},
+                                    .spool_bytes = CAP,
+                                    .key = STR("k"),
+                                    .value = STR("v")};
     s.out[0] = s.in;
     s.out[1] = -1;
-    CHECK_INT(hold_spawn(hold, &prog, &s, &e), 0);
+    CHECK_INT(keeper_client_spawn(client, &prog, &s, &e), 0);
     hear(KEEP_SPAWN);
     CHECK(got.h.a == (3 | (uint64_t)4 << 32));
     CHECK_INT(got.h.flags & KEEP_PTY, KEEP_PTY);
@@ -511,8 +520,8 @@ TEST(a_terminal_is_started_with_the_ids_of_its_user)
     CHECK(prog.spool[0] == s.spool[0] && prog.spool[1] == -1);
     CHECK(prog.uid == 3 && prog.gid == 4);
     CHECK(prog.r.out[0].cap == CAP && prog.r.kind == KEEP_PTY);
-    CHECK_INT(hold_next_id(hold), prog.r.id + 1);
-    hold_forget(&prog);
+    CHECK_INT(keeper_client_next_id(client), prog.r.id + 1);
+    keeper_client_forget(&prog);
     hear(KEEP_FORGET);
     CHECK(fcntl(s.in, F_GETFD) < 0 && fcntl(s.spool[0], F_GETFD) < 0);
 }
@@ -521,11 +530,11 @@ TEST(input_of_a_command_is_a_program_without_one)
 {
     begin();
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    hold_input_only(hold, &prog, fd);
+    keeper_client_input_only(client, &prog, fd);
     CHECK(fcntl(fd, F_GETFD) < 0);
     hear(KEEP_SPAWN);
     CHECK_INT(got.h.flags, KEEP_BARE | KEEP_IN);
-    CHECK(got.h.id == 1 && prog.r.id == 1 && hold_next_id(hold) == 2);
+    CHECK(got.h.id == 1 && prog.r.id == 1 && keeper_client_next_id(client) == 2);
     CHECK_INT(got.nfds, 1);
     keep_release(&got);
     CHECK(prog.in == -1 && prog.spool[0] == -1 && prog.spool[1] == -1);
@@ -538,7 +547,7 @@ TEST(input_of_a_command_is_a_program_without_one)
     CHECK_INT(changes, 1);
     CHECK_INT(prog.unseen, 1);
     struct keep_proc late = prog.r; /* on its way when it was forgotten */
-    hold_forget(&prog);
+    keeper_client_forget(&prog);
     hear(KEEP_FORGET);
     say_record(&late);
     turn();
@@ -548,18 +557,18 @@ TEST(input_of_a_command_is_a_program_without_one)
 TEST(what_is_kept_and_the_end_are_told)
 {
     begin();
-    hold_put(hold, STR("key"), STR("value"));
+    keeper_client_put(client, STR("key"), STR("value"));
     hear(KEEP_PUT);
     CHECK_MEM(got.key.p, got.key.n, "key");
     CHECK_MEM(got.value.p, got.value.n, "value");
-    hold_keep(hold, STR("events"), 0);
+    keeper_client_keep(client, STR("events"), 0);
     hear(KEEP_HOLD);
     CHECK_MEM(got.body.p, got.body.n, "events");
     CHECK_INT(got.nfds, 1);
     keep_release(&got);
-    hold_serving(hold);
+    keeper_client_serving(client);
     hear(KEEP_SERVING);
-    hold_stop(hold, 1234);
+    keeper_client_stop(client, 1234);
     hear(KEEP_STOP);
     CHECK_INT(got.h.a, 1234);
     hear_nothing();
@@ -589,11 +598,11 @@ TEST(the_outcome_of_an_upgrade_goes_to_who_asked)
     begin();
     ask(&a, &token);
     errno = ENOENT;
-    hold_upgrade(hold, token, -1, STR("next"), on_outcome, &outcomes);
+    keeper_client_upgrade(client, token, -1, STR("next"), on_outcome, &outcomes);
     hear(KEEP_UPGRADE);
     CHECK(got.h.id == token && got.h.a == ENOENT && got.nfds == 0);
     CHECK_MEM(got.body.p, got.body.n, "next");
-    hold_upgrade(hold, token + 1, 0, STR("next"), on_outcome, &outcomes);
+    keeper_client_upgrade(client, token + 1, 0, STR("next"), on_outcome, &outcomes);
     hear(KEEP_UPGRADE);
     CHECK_INT(got.nfds, 1);
     keep_release(&got);
@@ -605,7 +614,7 @@ TEST(the_outcome_of_an_upgrade_goes_to_who_asked)
     CHECK_INT(outcomes, 1);
     answer(token, sizeof(struct minder_answer), 0);
     CHECK(answers == 1 && outcomes == 1);
-    hold_ask_cancel(hold, &a); /* the other one stays */
+    keeper_client_ask_cancel(client, &a); /* the other one stays */
     say_upgraded(token + 1);
     CHECK_INT(outcomes, 2);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The worker's side of the keeper. */
-#include "keeper/hold.h"
+#include "keeper/keeper_client.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -20,12 +20,12 @@ enum {
     FLOW_AGAIN_MS = 250 /* between messages about a caller that is far behind */
 };
 
-struct hold_question {
+struct keeper_client_question {
     struct list node;
     uint64_t token;
-    hold_answer_fn *fn;
-    hold_upgrade_fn *upgraded; /* instead of fn, for an upgrade */
-    uint64_t minder;           /* that was asked: uid | gid << 32 */
+    keeper_client_answer_fn *fn;
+    keeper_client_upgrade_fn *upgraded; /* instead of fn, for an upgrade */
+    uint64_t minder;                    /* that was asked: uid | gid << 32 */
     void *arg;
 };
 
@@ -35,9 +35,9 @@ struct handed {
     int in, spool[2];
 };
 
-struct hold {
+struct keeper_client {
     struct io io;
-    const struct hold_events *ev;
+    const struct keeper_client_events *ev;
     void *arg;
     struct map procs;  /* by id: struct proc, borrowed */
     struct map handed; /* by id: struct handed, owned */
@@ -52,7 +52,7 @@ static struct str id_key(const uint64_t *id) { return str_n(id, sizeof(*id)); }
  * Returns -1 with errno if the message is too long for a datagram and cannot be passed in
  * a memfd. Shorter messages are always sent: their callers ignore the result.
  */
-static int send_to(struct hold *h, const struct keep_msg *m)
+static int send_to(struct keeper_client *h, const struct keep_msg *m)
 {
     while (keep_send(h->io.fd, m) < 0) {
         if (m->key.n + m->value.n + m->body.n > KEEP_DATA &&
@@ -69,7 +69,7 @@ static int send_to(struct hold *h, const struct keep_msg *m)
     return 0;
 }
 
-static void take_handed(struct hold *h, struct keep_msg *m)
+static void take_handed(struct keeper_client *h, struct keep_msg *m)
 {
     struct handed *n = xnew(struct handed);
     memcpy(&n->r, m->body.p, sizeof(n->r));
@@ -84,13 +84,13 @@ static void take_handed(struct hold *h, struct keep_msg *m)
     map_put(&h->handed, id_key(&n->r.id), n);
 }
 
-static void seen(struct hold *h, uint64_t id, unsigned records)
+static void seen(struct keeper_client *h, uint64_t id, unsigned records)
 {
     struct keep_msg m = {.h = {.type = KEEP_SEEN, .id = id, .a = records}};
     send_to(h, &m);
 }
 
-static void on_proc(struct hold *h, struct keep_msg *m)
+static void on_proc(struct keeper_client *h, struct keep_msg *m)
 {
     if (m->body.n != sizeof(struct keep_proc))
         return;
@@ -116,7 +116,7 @@ static void on_proc(struct hold *h, struct keep_msg *m)
  * Returns whether m answers q. If q's minder is gone, m answers all that was asked before
  * the token upto.
  */
-static bool answers(const struct keep_msg *m, const struct hold_question *q,
+static bool answers(const struct keep_msg *m, const struct keeper_client_question *q,
                     uint64_t upto)
 {
     bool before = (int64_t)(q->token - upto) < 0;
@@ -124,7 +124,7 @@ static bool answers(const struct keep_msg *m, const struct hold_question *q,
            (m->h.id ? q->token == m->h.id : q->minder == m->h.b && before);
 }
 
-static void on_answer(struct hold *h, struct keep_msg *m)
+static void on_answer(struct keeper_client *h, struct keep_msg *m)
 {
     struct minder_answer ans = {0};
     int errnum = (int)m->h.a;
@@ -135,7 +135,8 @@ static void on_answer(struct hold *h, struct keep_msg *m)
         errnum = EPROTO;
     /* From the beginning after each: fn may ask, and cancel other questions. */
     for (struct list *it = h->asks.next; it != &h->asks;) {
-        struct hold_question *a = list_entry(it, struct hold_question, node);
+        struct keeper_client_question *a = list_entry(it, struct keeper_client_question,
+                                                      node);
         it = it->next;
         if (!answers(m, a, upto))
             continue;
@@ -147,12 +148,12 @@ static void on_answer(struct hold *h, struct keep_msg *m)
     }
 }
 
-static void on_upgraded(struct hold *h, struct keep_msg *m)
+static void on_upgraded(struct keeper_client *h, struct keep_msg *m)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, &h->asks)
-    {
-        struct hold_question *a = list_entry(it, struct hold_question, node);
+    list_each (it, tmp, &h->asks) {
+        struct keeper_client_question *a = list_entry(it, struct keeper_client_question,
+                                                      node);
         if (!a->upgraded || a->token != m->h.id)
             continue;
         list_del(&a->node);
@@ -161,7 +162,7 @@ static void on_upgraded(struct hold *h, struct keep_msg *m)
     }
 }
 
-static void on_message(struct hold *h, struct keep_msg *m)
+static void on_message(struct keeper_client *h, struct keep_msg *m)
 {
     switch (m->h.type) {
     case KEEP_HELD:
@@ -195,7 +196,7 @@ static void on_message(struct hold *h, struct keep_msg *m)
 
 static void on_io(struct io *io, uint32_t events)
 {
-    struct hold *h = container_of(io, struct hold, io);
+    struct keeper_client *h = container_of(io, struct keeper_client, io);
     (void)events;
     for (int i = 0; i < MESSAGES_PER_TURN; i++) {
         struct keep_msg m;
@@ -215,10 +216,11 @@ static void on_io(struct io *io, uint32_t events)
     }
 }
 
-struct hold *hold_open(struct loop *l, int fd, const struct hold_events *ev, void *arg)
+struct keeper_client *keeper_client_open(struct loop *l, int fd,
+                                         const struct keeper_client_events *ev, void *arg)
 {
     ASSERT(fd >= 0);
-    struct hold *h = xnew(struct hold);
+    struct keeper_client *h = xnew(struct keeper_client);
     h->space = xrealloc(NULL, sizeof(struct keep_head) + KEEP_DATA, 1);
     h->ev = ev;
     h->arg = arg;
@@ -236,13 +238,13 @@ struct hold *hold_open(struct loop *l, int fd, const struct hold_events *ev, voi
     return h;
 }
 
-int hold_claim(struct hold *h, struct proc *p, uint64_t id)
+int keeper_client_claim(struct keeper_client *h, struct proc *p, uint64_t id)
 {
     struct handed *n = map_del(&h->handed, id_key(&id));
     if (!n)
         return -1;
-    ASSERT(!p->hold);
-    p->hold = h;
+    ASSERT(!p->keeper);
+    p->keeper = h;
     p->r = n->r;
     p->in = n->in;
     p->spool[0] = n->spool[0];
@@ -261,7 +263,7 @@ static void close_all(const int *fds, int n)
     }
 }
 
-void hold_drop_unclaimed(struct hold *h)
+void keeper_client_drop_unclaimed(struct keeper_client *h)
 {
     void *value;
     struct str key;
@@ -278,11 +280,12 @@ void hold_drop_unclaimed(struct hold *h)
     map_init(&h->handed);
 }
 
-uint64_t hold_next_id(const struct hold *h) { return h->next_id; }
+uint64_t keeper_client_next_id(const struct keeper_client *h) { return h->next_id; }
 
-int hold_spawn(struct hold *h, struct proc *p, const struct hold_spawn *s, struct err *e)
+int keeper_client_spawn(struct keeper_client *h, struct proc *p,
+                        const struct keeper_client_spawn *s, struct err *e)
 {
-    ASSERT(!p->hold);
+    ASSERT(!p->keeper);
     bool pty = (s->kind & KEEP_PTY) != 0;
     struct buf body = BUF_INIT(LIMIT_SPAWN_MAX);
     struct keep_msg m = {.h = {.type = KEEP_SPAWN,
@@ -308,16 +311,16 @@ int hold_spawn(struct hold *h, struct proc *p, const struct hold_spawn *s, struc
     if (r < 0 || send_to(h, &m) < 0) {
         int why = errno;
         buf_release(&body);
-        close_all((int[]){s->in, pty ? -1 : s->out[0], s->out[1], s->spool[0],
-                          s->spool[1]}, 5);
+        close_all(
+            (int[]){s->in, pty ? -1 : s->out[0], s->out[1], s->spool[0], s->spool[1]}, 5);
         if (why != EMSGSIZE)
             return err_sys(e, why, "cannot start %s", s->program);
         return err_set(e, ERR_LIMIT,
                        "cannot start %s: arguments and environment are longer than "
-                       "%d bytes; unset what is not needed", s->program,
-                       LIMIT_SPAWN_MAX);
+                       "%d bytes; unset what is not needed",
+                       s->program, LIMIT_SPAWN_MAX);
     }
-    *p = (struct proc){.hold = h,
+    *p = (struct proc){.keeper = h,
                        .in = pty ? s->in : -1,
                        .spool = {s->spool[0], s->spool[1]},
                        .uid = s->uid,
@@ -338,15 +341,14 @@ int hold_spawn(struct hold *h, struct proc *p, const struct hold_spawn *s, struc
     return 0;
 }
 
-void hold_input_only(struct hold *h, struct proc *p, int fd)
+void keeper_client_input_only(struct keeper_client *h, struct proc *p, int fd)
 {
-    struct keep_msg m = {.h = {.type = KEEP_SPAWN,
-                               .id = h->next_id,
-                               .flags = KEEP_BARE | KEEP_IN},
-                         .fds = {fd},
-                         .nfds = 1};
-    ASSERT(!p->hold && fd >= 0);
-    *p = (struct proc){.hold = h, .in = -1, .spool = {-1, -1}, .changed = p->changed};
+    struct keep_msg m = {
+        .h = {.type = KEEP_SPAWN, .id = h->next_id, .flags = KEEP_BARE | KEEP_IN},
+        .fds = {fd},
+        .nfds = 1};
+    ASSERT(!p->keeper && fd >= 0);
+    *p = (struct proc){.keeper = h, .in = -1, .spool = {-1, -1}, .changed = p->changed};
     p->r.id = h->next_id++;
     map_put(&h->procs, id_key(&p->r.id), p);
     send_to(h, &m);
@@ -365,23 +367,24 @@ static void write_with(struct proc *p, unsigned flags, struct str bytes, struct 
                          .key = key,
                          .value = value};
     p->unseen = 0;
-    send_to(p->hold, &m);
+    send_to(p->keeper, &m);
     p->sent += bytes.n;
 }
 
-void hold_write(struct proc *p, struct str bytes, struct str key, struct str value)
+void keeper_client_write(struct proc *p, struct str bytes, struct str key,
+                         struct str value)
 {
     write_with(p, 0, bytes, key, value);
 }
 
-void hold_write_quietly(struct proc *p, struct str bytes, struct str key,
-                        struct str value)
+void keeper_client_write_quietly(struct proc *p, struct str bytes, struct str key,
+                                 struct str value)
 {
     write_with(p, KEEP_QUIET, bytes, key, value);
 }
 
-void hold_write_awaited(struct proc *p, struct str bytes, struct str key,
-                        struct str value)
+void keeper_client_write_awaited(struct proc *p, struct str bytes, struct str key,
+                                 struct str value)
 {
     if (!p->flow[0].set) {
         p->flow[0].set = true;
@@ -394,17 +397,17 @@ static void send_flow(struct proc *p, int i, uint64_t at)
 {
     struct keep_msg m = {
         .h = {.type = KEEP_FLOW, .id = p->r.id, .a = at, .b = (uint64_t)i}};
-    send_to(p->hold, &m);
+    send_to(p->keeper, &m);
     p->flow[i].set = at != HOLD_NOBODY;
     p->flow[i].at = at;
     p->flow[i].ms = clock_ms();
 }
 
-bool hold_flow(struct proc *p, int i, uint64_t at)
+bool keeper_client_flow(struct proc *p, int i, uint64_t at)
 {
     const struct keep_stream *s = &p->r.out[i];
     bool held = (p->r.flags & KEEP_P_HELD) != 0;
-    if (!p->hold || (at == HOLD_NOBODY && !p->flow[i].set))
+    if (!p->keeper || (at == HOLD_NOBODY && !p->flow[i].set))
         return false;
     /* The end of waiting is sent only if output is, or much could be, held back. */
     uint64_t told = p->flow[i].at, ahead = s->offset > told ? s->offset - told : 0;
@@ -418,67 +421,67 @@ bool hold_flow(struct proc *p, int i, uint64_t at)
     uint64_t cap = full && s->cap > KEEP_RESERVED ? KEEP_RESERVED : s->cap;
     bool far = s->offset > at && s->offset - at > cap / 2;
     if (!p->flow[i].set || at < told || at - told > cap / 8 ||
-        (at > told && held &&
-         (full || clock_ms() - p->flow[i].ms >= FLOW_AGAIN_MS)))
+        (at > told && held && (full || clock_ms() - p->flow[i].ms >= FLOW_AGAIN_MS)))
         send_flow(p, i, at);
     return far || held;
 }
 
-void hold_flow_again(struct proc *p, int i)
+void keeper_client_flow_again(struct proc *p, int i)
 {
-    if (p->hold && p->flow[i].set)
+    if (p->keeper && p->flow[i].set)
         send_flow(p, i, p->flow[i].at);
 }
 
-size_t hold_room(const struct proc *p)
+size_t keeper_client_room(const struct proc *p)
 {
     /* Input that is pending at the keeper, and input on its way. */
     uint64_t ahead = p->r.input_pending + (p->sent - p->r.input);
     return ahead >= INPUT_AHEAD ? 0 : (size_t)(INPUT_AHEAD - ahead);
 }
 
-void hold_close_input(struct proc *p)
+void keeper_client_close_input(struct proc *p)
 {
     struct keep_msg m = {.h = {.type = KEEP_CLOSE, .id = p->r.id}};
-    send_to(p->hold, &m);
+    send_to(p->keeper, &m);
 }
 
-void hold_forget(struct proc *p)
+void keeper_client_forget(struct proc *p)
 {
-    if (!p->hold)
+    if (!p->keeper)
         return;
     struct keep_msg m = {.h = {.type = KEEP_FORGET, .id = p->r.id}};
-    send_to(p->hold, &m);
-    map_del(&p->hold->procs, id_key(&p->r.id));
+    send_to(p->keeper, &m);
+    map_del(&p->keeper->procs, id_key(&p->r.id));
     close_all((int[]){p->in, p->spool[0], p->spool[1]}, 3);
     p->in = p->spool[0] = p->spool[1] = -1;
-    p->hold = NULL;
+    p->keeper = NULL;
 }
 
-void hold_put(struct hold *h, struct str key, struct str value)
+void keeper_client_put(struct keeper_client *h, struct str key, struct str value)
 {
     struct keep_msg m = {.h = {.type = KEEP_PUT}, .key = key, .value = value};
     if (send_to(h, &m) < 0)
         log_error("the state of %.*s cannot be kept: %m", STR_ARG(key));
 }
 
-void hold_keep(struct hold *h, struct str name, int fd)
+void keeper_client_keep(struct keeper_client *h, struct str name, int fd)
 {
     struct keep_msg m = {.h = {.type = KEEP_HOLD}, .body = name, .fds = {fd}, .nfds = 1};
     send_to(h, &m);
 }
 
-void hold_rules(struct hold *h, struct str rules)
+void keeper_client_rules(struct keeper_client *h, struct str rules)
 {
     struct keep_msg m = {
         .h = {.type = KEEP_RULES}, .key = STR(KEEP_RULES_KEY), .value = rules};
     send_to(h, &m);
 }
 
-void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request *q,
-              hold_answer_fn *fn, void *arg)
+void keeper_client_ask(struct keeper_client *h, uid_t uid, gid_t gid,
+                       const struct minder_request *q, keeper_client_answer_fn *fn,
+                       void *arg)
 {
-    struct hold_question *a = xnew(struct hold_question);
+    struct keeper_client_question *a = xnew(struct keeper_client_question);
     a->token = h->next_token++;
     a->fn = fn;
     a->minder = (uint64_t)uid | (uint64_t)gid << 32;
@@ -489,11 +492,11 @@ void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request 
     send_to(h, &m);
 }
 
-void hold_upgrade(struct hold *h, uint64_t token, int file, struct str name,
-                  hold_upgrade_fn *fn, void *arg)
+void keeper_client_upgrade(struct keeper_client *h, uint64_t token, int file,
+                           struct str name, keeper_client_upgrade_fn *fn, void *arg)
 {
     int why = errno;
-    struct hold_question *a = xnew(struct hold_question);
+    struct keeper_client_question *a = xnew(struct keeper_client_question);
     ASSERT(fn);
     a->token = token;
     a->upgraded = fn;
@@ -506,12 +509,12 @@ void hold_upgrade(struct hold *h, uint64_t token, int file, struct str name,
     send_to(h, &m);
 }
 
-void hold_ask_cancel(struct hold *h, void *arg)
+void keeper_client_ask_cancel(struct keeper_client *h, void *arg)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, &h->asks)
-    {
-        struct hold_question *a = list_entry(it, struct hold_question, node);
+    list_each (it, tmp, &h->asks) {
+        struct keeper_client_question *a = list_entry(it, struct keeper_client_question,
+                                                      node);
         if (a->arg == arg) {
             list_del(&a->node);
             free(a);
@@ -519,13 +522,13 @@ void hold_ask_cancel(struct hold *h, void *arg)
     }
 }
 
-void hold_serving(struct hold *h)
+void keeper_client_serving(struct keeper_client *h)
 {
     struct keep_msg m = {.h = {.type = KEEP_SERVING}};
     send_to(h, &m);
 }
 
-void hold_stop(struct hold *h, int64_t grace_ms)
+void keeper_client_stop(struct keeper_client *h, int64_t grace_ms)
 {
     struct keep_msg m = {.h = {.type = KEEP_STOP, .a = (uint64_t)grace_ms}};
     send_to(h, &m);
