@@ -4,7 +4,7 @@
  * `od serve` becomes (see serve.c and keeper/keeper.h). All but the names are
  * descriptors: the options, the lock of the state directory, the one for "ready" or -1,
  * our own file, which could not be found again in an image without /proc, the program to
- * run too (keeper/minder.h's body of a spawn) or -1, the ruleset of programs
+ * run too (keeper/reaper.h's body of a spawn) or -1, the ruleset of programs
  * (fence/fence.h) or -1, the rules of their network (reach/supervisor.h) or -1, and the
  * listening sockets.
  */
@@ -15,7 +15,7 @@
 #include "engine/engine.h"
 #include "front/fronts.h"
 #include "keeper/keeper.h"
-#include "keeper/minder.h"
+#include "keeper/reaper.h"
 #include "serve.h"
 
 #include <errno.h>
@@ -64,8 +64,8 @@ static void say_ready(int fd)
 static int read_command(int fd, struct keeper_command *out)
 {
     static struct buf body = BUF_INIT(SERVE_COMMAND_MAX);
-    struct minder_program p;
-    if (read_all(fd, &body) < 0 || minder_spawn_parse(buf_str(&body), &p) < 0 ||
+    struct reaper_program p;
+    if (read_all(fd, &body) < 0 || reaper_spawn_parse(buf_str(&body), &p) < 0 ||
         !p.argv[0])
         return -1;
     out->argv = p.argv;
@@ -119,8 +119,8 @@ static int keeper_main(int argc, char **argv)
                               .command = run >= 0 ? &command : NULL,
                               .worker = worker,
                               .worker_env = environ,
-                              .minder_env = environ,
-                              .minder = "od-minder",
+                              .reaper_env = environ,
+                              .reaper = "od-reaper",
                               .state_key = STR("options"),
                               .state = buf_str(&options),
                               .flush_ms = json_has(o, "bus") ? LIMIT_BUS_FLUSH_MS : 0,

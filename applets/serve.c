@@ -18,7 +18,7 @@
 #include "front/front.h"
 #include "front/fronts.h"
 #include "front/page/page.h"
-#include "keeper/minder.h"
+#include "keeper/reaper.h"
 #include "net/addr.h"
 #include "net/sockpath.h"
 #include "net/tls.h"
@@ -227,7 +227,7 @@ static int command_file(const struct serve *s)
     snprintf(socket, sizeof(socket), "OD_SOCKET=%s", s->socket);
     env[n] = socket;
     int fd = -1;
-    if (minder_spawn_body(&body, s->o.command[0], s->began, s->o.command, env) == 0)
+    if (reaper_spawn_body(&body, s->o.command[0], s->began, s->o.command, env) == 0)
         fd = as_file(buf_str(&body));
     buf_release(&body);
     free(env);

@@ -26,7 +26,7 @@ FORK, VFORK, CLONE, EXEC, EXITKILL = 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 20
 EVENT_EXEC = 4
 WALL = 0x40000000
 RIP, REGISTERS = 16, 27
-ORDER = ["minder", "keeper", "worker", "exec", "serve"]
+ORDER = ["reaper", "keeper", "worker", "exec", "serve"]
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.restype = ctypes.c_long

@@ -101,7 +101,7 @@ void engine_format(struct buf *out)
 {
     buf_addf(out, "keeper %d.%zu, minder %zu.%zu", KEEP_VERSION,
              sizeof(struct keep_head) + sizeof(struct keep_proc),
-             sizeof(struct minder_request), sizeof(struct minder_answer));
+             sizeof(struct reaper_request), sizeof(struct reaper_answer));
     each_part(p)
     {
         if (p->format) {

@@ -10,7 +10,7 @@
  * no program in the fence.
  *
  *   serve     fence_make, before there is a keeper: paths are opened once
- *   keeper    gives the first ruleset to minders, which start every program in it
+ *   keeper    gives the first ruleset to reapers, which start every program in it
  *   worker    gets the second one from the keeper under the name FENCE_HELD; its helper
  *             jobs (io/job.h) run in it, so what clients ask of files obeys the rules
  *

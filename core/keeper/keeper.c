@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The keeper's loop. Read it from the bottom: keeper_run() waits on one epoll
- * for four kinds of descriptors (signals, the worker, minders, programs'
+ * for four kinds of descriptors (signals, the worker, reapers, programs'
  * output and input) and on at most four deadlines (restart, kill, upgrade, and of
  * the streams that are held back).
  *
  * The other files: keeper_proc.c moves output and input of programs,
- * keeper_minder.c talks to the minders, keeper_worker.c to the worker,
+ * keeper_reaper.c talks to the reapers, keeper_worker.c to the worker,
  * keeper_upgrade.c changes the worker's file, keeper_command.c runs the image's
  * own program. They share keeper_own.h.
  */
@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "keeper/minder.h"
+#include "keeper/reaper.h"
 #include "os/procfs.h"
 #include "os/sig.h"
 #include "os/tree.h"
@@ -63,7 +63,7 @@ static bool is_alive(pid_t pid)
     return pid > 0 && procfs_stat(pid, &s) == 0 && !procfs_dead(&s);
 }
 
-/* Does any program run below the keeper, apart from the worker and the minders? */
+/* Does any program run below the keeper, apart from the worker and the reapers? */
 static bool anybody_left(struct keeper *k)
 {
     struct list *it, *tmp;
@@ -71,8 +71,8 @@ static bool anybody_left(struct keeper *k)
         ours = is_alive(k->worker_pid);
     if (k->command.pid > 0 || k->command_by)
         return true;
-    list_each (it, tmp, &k->minders) {
-        struct minder *mi = list_entry(it, struct minder, node);
+    list_each (it, tmp, &k->reapers) {
+        struct reaper *mi = list_entry(it, struct reaper, node);
         ours += is_alive(mi->pid) + is_alive(mi->below);
     }
     if (n >= 0)
@@ -86,19 +86,19 @@ static bool anybody_left(struct keeper *k)
 }
 
 /*
- * Each minder signals the processes below it, since it has the right uid; we
- * signal those below us, with orphans. Minders and worker ignore all but KILL.
+ * Each reaper signals the processes below it, since it has the right uid; we
+ * signal those below us, with orphans. Reapers and worker ignore all but KILL.
  */
 static void signal_all(struct keeper *k, int sig)
 {
     struct list *it, *tmp;
     /* The command gets TERM, as without od: HUP means something else to many programs. */
     bool spare = sig == SIGHUP && k->command.pid > 0;
-    list_each (it, tmp, &k->minders) {
-        struct minder *mi = list_entry(it, struct minder, node);
+    list_each (it, tmp, &k->reapers) {
+        struct reaper *mi = list_entry(it, struct reaper, node);
         if (spare && k->conf->fence >= 0 && mi->uid == getuid())
             continue; /* the command is below it; its shells get the signal from us */
-        struct minder_request q = {.verb = MINDER_SIGNAL_TREE,
+        struct reaper_request q = {.verb = REAPER_SIGNAL_TREE,
                                    .pid = mi->below ? mi->below : mi->pid,
                                    .sig = sig};
         struct keep_msg m = {.h = {.type = KEEP_M_REQUEST}, .body = str_n(&q, sizeof(q))};
@@ -133,16 +133,16 @@ void keeper_stop(struct keeper *k, int64_t grace_ms)
 /* ---- signals, and the loop ---- */
 
 /*
- * Continues a worker or minder that was stopped, as programs of its uid can do. Otherwise
+ * Continues a worker or reaper that was stopped, as programs of its uid can do. Otherwise
  * everything that needs it would wait until it is continued.
  */
 static void child_stopped(struct keeper *k, pid_t pid, int sig)
 {
     const char *who = pid == k->worker_pid ? "worker" : NULL;
     struct list *it, *tmp;
-    list_each (it, tmp, &k->minders) {
-        if (list_entry(it, struct minder, node)->pid == pid)
-            who = "minder";
+    list_each (it, tmp, &k->reapers) {
+        if (list_entry(it, struct reaper, node)->pid == pid)
+            who = "reaper";
     }
     if (!who)
         return;
@@ -164,7 +164,7 @@ static void reap(struct keeper *k)
         else if (pid == k->worker_pid)
             worker_died(k, status);
         else if (!upgrade_reaped(k, pid, status) && !command_reaped(k, pid, status))
-            proc_exited_pid(k, pid, status); /* a lost minder's shell, or a stranger */
+            proc_exited_pid(k, pid, status); /* a lost reaper's shell, or a stranger */
     }
 }
 
@@ -223,8 +223,8 @@ static void on_event(struct keeper *k, struct watch *w, uint32_t events)
         if (events & ~(uint32_t)EPOLLOUT)
             worker_message(k);
         break;
-    case WATCH_MINDER:
-        minder_message(k, container_of(w, struct minder, w));
+    case WATCH_REAPER:
+        reaper_message(k, container_of(w, struct reaper, w));
         break;
     case WATCH_OUT: {
         struct keeper_stream *t = container_of(w, struct keeper_stream, w);
@@ -300,7 +300,7 @@ int keeper_run(const struct keeper_config *c)
     list_init(&k->procs);
     list_init(&k->dirty);
     list_init(&k->helds);
-    list_init(&k->minders);
+    list_init(&k->reapers);
     list_init(&k->rich);
     list_init(&k->held);
     map_init(&k->ids);

@@ -10,7 +10,7 @@
  * it stores the worker's state about it. It parses nothing that a peer wrote,
  * and blocks only in its own epoll.
  *
- *   peers ── worker ══ keepmsg.h ══ keeper ══ keepmsg.h ══ minder (one a uid)
+ *   peers ── worker ══ keepmsg.h ══ keeper ══ keepmsg.h ══ reaper (one a uid)
  *                                     │                      │ parent of
  *                            spool ◄──┴── PTY masters ◄── shells, processes
  */
@@ -46,8 +46,8 @@ struct keeper_config {
     const struct keeper_command *command; /* NULL: none */
     char *const *worker;                  /* argv of the worker, NULL-terminated */
     char *const *worker_env;              /* its environment */
-    char *const *minder_env;     /* the minders' (their children get their own) */
-    const char *minder;          /* argv[0] of a minder; its arguments follow */
+    char *const *reaper_env;     /* the reapers' (their children get their own) */
+    const char *reaper;          /* argv[0] of a reaper; its arguments follow */
     struct str state_key, state; /* one state to begin with: the worker's options */
     const struct keeper_listener *listeners;
     int nlisteners;

@@ -25,7 +25,7 @@ struct keeper_client_question {
     uint64_t token;
     keeper_client_answer_fn *fn;
     keeper_client_upgrade_fn *upgraded; /* instead of fn, for an upgrade */
-    uint64_t minder;                    /* that was asked: uid | gid << 32 */
+    uint64_t reaper;                    /* that was asked: uid | gid << 32 */
     void *arg;
 };
 
@@ -113,7 +113,7 @@ static void on_proc(struct keeper_client *h, struct keep_msg *m)
 }
 
 /*
- * Returns whether m answers q. If q's minder is gone, m answers all that was asked before
+ * Returns whether m answers q. If q's reaper is gone, m answers all that was asked before
  * the token upto.
  */
 static bool answers(const struct keep_msg *m, const struct keeper_client_question *q,
@@ -121,12 +121,12 @@ static bool answers(const struct keep_msg *m, const struct keeper_client_questio
 {
     bool before = (int64_t)(q->token - upto) < 0;
     return !q->upgraded &&
-           (m->h.id ? q->token == m->h.id : q->minder == m->h.b && before);
+           (m->h.id ? q->token == m->h.id : q->reaper == m->h.b && before);
 }
 
 static void on_answer(struct keeper_client *h, struct keep_msg *m)
 {
-    struct minder_answer ans = {0};
+    struct reaper_answer ans = {0};
     int errnum = (int)m->h.a;
     uint64_t upto = h->next_token;
     if (m->body.n == sizeof(ans))
@@ -297,7 +297,7 @@ int keeper_client_spawn(struct keeper_client *h, struct proc *p,
                                .kib = (uint32_t)(s->spool_bytes >> 10)},
                          .key = s->key,
                          .value = s->value};
-    int r = minder_spawn_body(&body, s->program, s->cwd, s->argv, s->envp);
+    int r = reaper_spawn_body(&body, s->program, s->cwd, s->argv, s->envp);
     for (int i = 0; i < (pty ? 1 : 3); i++)
         m.fds[m.nfds++] = s->child[i];
     if (!pty && s->in >= 0)
@@ -478,16 +478,16 @@ void keeper_client_rules(struct keeper_client *h, struct str rules)
 }
 
 void keeper_client_ask(struct keeper_client *h, uid_t uid, gid_t gid,
-                       const struct minder_request *q, keeper_client_answer_fn *fn,
+                       const struct reaper_request *q, keeper_client_answer_fn *fn,
                        void *arg)
 {
     struct keeper_client_question *a = xnew(struct keeper_client_question);
     a->token = h->next_token++;
     a->fn = fn;
-    a->minder = (uint64_t)uid | (uint64_t)gid << 32;
+    a->reaper = (uint64_t)uid | (uint64_t)gid << 32;
     a->arg = arg;
     list_add_tail(&h->asks, &a->node);
-    struct keep_msg m = {.h = {.type = KEEP_MIND, .id = a->token, .a = a->minder},
+    struct keep_msg m = {.h = {.type = KEEP_REAPER, .id = a->token, .a = a->reaper},
                          .body = str_n(q, sizeof(*q))};
     send_to(h, &m);
 }

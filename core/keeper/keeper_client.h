@@ -11,7 +11,7 @@
 
 #include "io/loop.h"
 #include "keeper/keepmsg.h"
-#include "keeper/minder.h"
+#include "keeper/reaper.h"
 
 struct keeper_client;
 
@@ -44,7 +44,7 @@ struct keeper_client_events {
     void (*signal)(void *arg, int signo);
 };
 
-typedef void keeper_client_answer_fn(void *arg, const struct minder_answer *a,
+typedef void keeper_client_answer_fn(void *arg, const struct reaper_answer *a,
                                      int errnum);
 
 /* Takes fd. NULL with errno. */
@@ -127,11 +127,11 @@ void keeper_client_rules(struct keeper_client *h, struct str rules);
 /* Gives the keeper a copy of fd, a socket or memory, for all later workers. */
 void keeper_client_keep(struct keeper_client *h, struct str name, int fd);
 /*
- * Asks the minder of uid; fn (may be NULL) is called once, when the answer comes, or with
- * an errno if none comes: ESRCH when the minder is gone.
+ * Asks the reaper of uid; fn (may be NULL) is called once, when the answer comes, or with
+ * an errno if none comes: ESRCH when the reaper is gone.
  */
 void keeper_client_ask(struct keeper_client *h, uid_t uid, gid_t gid,
-                       const struct minder_request *q, keeper_client_answer_fn *fn,
+                       const struct reaper_request *q, keeper_client_answer_fn *fn,
                        void *arg);
 /* why: what kept the new file from serving, "" when it serves. */
 typedef void keeper_client_upgrade_fn(void *arg, struct str why);

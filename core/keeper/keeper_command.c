@@ -3,12 +3,12 @@
  * The image's own program: a child of the keeper like any other, but with the
  * server's stdin, stdout, stderr and terminal, and with its signals. It is
  * started once. When it ends the server ends, with its status. In a fence it is the child
- * of a minder, as all programs are.
+ * of a reaper, as all programs are.
  */
 #include "keeper/keeper_own.h"
 
 #include "base/log.h"
-#include "keeper/minder.h"
+#include "keeper/reaper.h"
 #include "os/null.h"
 #include "os/spawn.h"
 
@@ -65,11 +65,11 @@ static void let_go_of_stdio(void)
     close(null);
 }
 
-/* Has a minder start it. */
+/* Has a reaper start it. */
 static int start_below(struct keeper *k)
 {
     const struct keeper_command *c = k->conf->command;
-    struct minder *mi = minder_for(k, getuid(), getgid());
+    struct reaper *mi = reaper_for(k, getuid(), getgid());
     struct buf body = BUF_INIT(KEEP_FAR_MAX);
     struct keep_msg m = {
         .h = {.type = KEEP_M_SPAWN, .id = COMMAND_ID, .flags = KEEP_FRONT},
@@ -77,7 +77,7 @@ static int start_below(struct keeper *k)
         .nfds = 3};
     int rc = -1;
     errno = mi ? E2BIG : errno;
-    if (mi && minder_spawn_body(&body, c->argv[0], c->cwd, c->argv, c->envp) == 0) {
+    if (mi && reaper_spawn_body(&body, c->argv[0], c->cwd, c->argv, c->envp) == 0) {
         m.body = buf_str(&body);
         rc = keep_send(mi->w.fd, &m);
     }

@@ -16,7 +16,7 @@ enum { KEEPER_CHUNK = 64 << 10, KEEPER_HEALTHY_MS = 10000 };
 enum watch_kind {
     WATCH_SIGNALS,
     WATCH_WORKER,
-    WATCH_MINDER,
+    WATCH_REAPER,
     WATCH_OUT,
     WATCH_IN,
     WATCH_COMMAND
@@ -109,7 +109,7 @@ struct held {
     bool handed;
 };
 
-struct minder {
+struct reaper {
     struct list node;
     struct watch w;
     uid_t uid;
@@ -130,9 +130,9 @@ struct keeper {
     bool leaving; /* the worker has asked for the end, and exits by itself */
     struct upgrade upgrade;
     struct keeper_child command;
-    struct minder *command_by; /* is starting the command; NULL: none is */
+    struct reaper *command_by; /* is starting the command; NULL: none is */
     int status; /* our own, at the end */
-    struct list procs, dirty, helds, minders;
+    struct list procs, dirty, helds, reapers;
     struct list rich;   /* streams with output to drop, longest silent first */
     struct list held;   /* streams that are held back, earliest deadline first */
     uint64_t spool_used; /* bytes in all spools */
@@ -179,12 +179,12 @@ void stream_left(struct keeper *k, struct keeper_stream *t);
 /* Reads streams again whose callers took nothing for too long, or whose disk was full. */
 void streams_deadline(struct keeper *k);
 
-/* keeper_minder.c */
-/* The minder of uid; starts it if there is none. NULL with errno. */
-struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid);
-/* Gives all minders the state KEEP_RULES_KEY. */
-void minders_rules(struct keeper *k);
-void minder_message(struct keeper *k, struct minder *mi);
+/* keeper_reaper.c */
+/* The reaper of uid; starts it if there is none. NULL with errno. */
+struct reaper *reaper_for(struct keeper *k, uid_t uid, gid_t gid);
+/* Gives all reapers the state KEEP_RULES_KEY. */
+void reapers_rules(struct keeper *k);
+void reaper_message(struct keeper *k, struct reaper *mi);
 
 /* keeper_worker.c */
 /* Starts the worker from k->file. */
@@ -195,7 +195,7 @@ void worker_pump(struct keeper *k);
 /* Handles one message of the worker; false: there is none, or the worker is gone. */
 bool worker_message(struct keeper *k);
 void worker_answer(struct keeper *k, uint64_t token, struct str body, int errnum);
-/* The minder of uid is gone: what it was asked has no answer. */
+/* The reaper of uid is gone: what it was asked has no answer. */
 void worker_unanswered(struct keeper *k, uid_t uid, gid_t gid);
 /* A KEEP_M_REFUSED. */
 void worker_refused(struct keeper *k, struct str what);
@@ -223,12 +223,13 @@ void upgrade_deadline(struct keeper *k);
 bool upgrade_tell(struct keeper *k);
 
 /* keeper_command.c */
-#define COMMAND_ID UINT64_MAX /* the command's id at its minder; the worker has no such */
+#define COMMAND_ID UINT64_MAX /* the command's id at its reaper; the worker has no such \
+                               */
 void command_init(struct keeper *k);
 void command_start(struct keeper *k);
 /* Its start is settled. */
 void command_reported(struct keeper *k);
-/* The minder has started the command as pid. 0: the start failed at this step. */
+/* The reaper has started the command as pid. 0: the start failed at this step. */
 void command_spawned(struct keeper *k, pid_t pid, int step, int errnum);
 /* A child ended. True: it was the command. */
 bool command_reaped(struct keeper *k, pid_t pid, int status);

@@ -12,7 +12,7 @@
  * (KEEP_SIGNAL with SIGHUP), then kills it. So two workers never act at the same
  * time, and a file that cannot take over is never started as one. The old file is
  * kept until the new worker has lived for a while: if it serves and then crashes
- * three times, the old file comes back too. Keeper and minders stay as they are.
+ * three times, the old file comes back too. Keeper and reapers stay as they are.
  *
  * The client that asked loses its connection with the old worker. It asks the new
  * worker with the same token, and the outcome is kept for that request.

@@ -243,7 +243,7 @@ static void do_spawn(struct keeper *k, struct keep_msg *m)
     if (bare)
         return;
 
-    struct minder *mi = minder_for(k, p->uid, (gid_t)(m->h.a >> 32));
+    struct reaper *mi = reaper_for(k, p->uid, (gid_t)(m->h.a >> 32));
     struct keep_msg to = {.h = {.type = KEEP_M_SPAWN, .id = m->h.id, .flags = m->h.flags},
                           .body = m->body,
                           .nfds = childs};
@@ -342,8 +342,8 @@ bool worker_message(struct keeper *k)
         if (p)
             proc_drop(k, p);
         break;
-    case KEEP_MIND: {
-        struct minder *mi = minder_for(k, (uid_t)(uint32_t)m.h.a, (gid_t)(m.h.a >> 32));
+    case KEEP_REAPER: {
+        struct reaper *mi = reaper_for(k, (uid_t)(uint32_t)m.h.a, (gid_t)(m.h.a >> 32));
         struct keep_msg to = {.h = {.type = KEEP_M_REQUEST, .id = m.h.id},
                               .body = m.body};
         if (!mi || keep_send(mi->w.fd, &to) < 0)
@@ -351,7 +351,7 @@ bool worker_message(struct keeper *k)
         break;
     }
     case KEEP_RULES:
-        minders_rules(k);
+        reapers_rules(k);
         break;
     case KEEP_HOLD:
         if (m.nfds > 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages between keeper, worker and minders: one page, versioned.
+ * The messages between keeper, worker and reapers: one page, versioned.
  *
  * One message is one datagram of a SOCK_SEQPACKET pair: this head, then key,
  * value and body, or a descriptor of them where they are longer than a datagram: the
@@ -31,14 +31,14 @@ enum keep_type {
     KEEP_PUT = 1, /* nothing but the state it carries; an empty value deletes */
     KEEP_HOLD,    /* fds[0] is a listening socket, named by body: keep it */
     KEEP_SPAWN,   /* id, a: uid | gid << 32, b: offset at which its output begins,
-                     flags, kib; body: for the minder; fds: below */
+                     flags, kib; body: for the reaper; fds: below */
     KEEP_WRITE,   /* id: body is input; a: offset of its first byte in the input:
                      bytes below what was accepted are skipped, a hole is refused;
                      b: as a of KEEP_SEEN; flags: KEEP_QUIET */
     KEEP_CLOSE,   /* id: end of input, after what is pending was written */
     KEEP_SEEN,    /* id, a: that many KEEP_PROC were handled */
     KEEP_FORGET,  /* id: close and drop everything of it */
-    KEEP_MIND,    /* id: token, a: uid | gid << 32; body goes to that minder */
+    KEEP_REAPER,  /* id: token, a: uid | gid << 32; body goes to that reaper */
     KEEP_SERVING, /* the handover is digested, requests are being answered */
     KEEP_STOP,    /* end the sandbox; a: grace in ms */
     /* Keeper to worker */
@@ -46,20 +46,20 @@ enum keep_type {
     KEEP_STATE,  /* key and value as stored */
     KEEP_PROC,   /* body: struct keep_proc; with flags KEEP_ALL: fds as kept */
     KEEP_READY,  /* the handover is complete */
-    KEEP_ANSWER, /* id: token; body: the minder's answer; a: errno when none; id 0: that
-                    for all tokens of the minder of b: uid | gid << 32, which is gone */
+    KEEP_ANSWER, /* id: token; body: the reaper's answer; a: errno when none; id 0: that
+                    for all tokens of the reaper of b: uid | gid << 32, which is gone */
     KEEP_SIGNAL, /* a: a signal that the keeper got and passes on; SIGHUP: exit at
                     once, another worker follows */
-    /* Keeper to minder and back (see minder.h) */
-    KEEP_M_SPAWN,   /* id; body: of minder_spawn_body; fds: the child's */
+    /* Keeper to reaper and back (see reaper.h) */
+    KEEP_M_SPAWN,   /* id; body: of reaper_spawn_body; fds: the child's */
     KEEP_M_REQUEST, /* id: token; body */
     KEEP_M_SPAWNED, /* id; a: pid, or 0 with b: errno and flags: the failed step */
     KEEP_M_EXIT,    /* id; a: pid, b: status as waitpid gives it */
     KEEP_M_ANSWER,  /* id: token; body */
     /* Worker to keeper, and back; last, so that the numbers above stay */
-    KEEP_UPGRADE, /* id: token, not 0; fds[0]: another file for the worker, or a: errno
-                     of its open; body: its name. The same token again asks for the
-                     outcome */
+    KEEP_UPGRADE,  /* id: token, not 0; fds[0]: another file for the worker, or a: errno
+                      of its open; body: its name. The same token again asks for the
+                      outcome */
     KEEP_UPGRADED, /* id: token; body: why it was refused, "" when it was done */
     KEEP_FLOW, /* worker to keeper; id, b: stream (0 or 1), a: a caller waits for what was
                  written at this offset and after it; UINT64_MAX: no caller waits. The
@@ -67,14 +67,14 @@ enum keep_type {
                  LIMIT_HOLD_BACK_MS (on a full disk a quarter of a second) have passed
                  without a KEEP_FLOW for the stream. Without such a limit if it was
                  started with KEEP_WHOLE, while this worker lives */
-    KEEP_M_REFUSED, /* minder to keeper; body: what the fence refused a program, JSON.
+    KEEP_M_REFUSED, /* reaper to keeper; body: what the fence refused a program, JSON.
                        The keeper stores it as the state KEEP_REFUSED_KEY and a number,
                        and sends that to the worker, which deletes it */
-    KEEP_RULES,  /* worker to keeper; its state, under KEEP_RULES_KEY, is the rules of the
-                    network beside those of the start, JSON: all minders get it */
-    KEEP_M_RULES, /* keeper to minder, minder to supervisor; body: that */
-    KEEP_M_BELOW, /* minder to keeper; a: its pid, if its supervisor is above it */
-    KEEP_M_LISTENER /* minder to supervisor; fds[0]: of a program that starts */
+    KEEP_RULES, /* worker to keeper; its state, under KEEP_RULES_KEY, is the rules of the
+                   network beside those of the start, JSON: all reapers get it */
+    KEEP_M_RULES,   /* keeper to reaper, reaper to supervisor; body: that */
+    KEEP_M_BELOW,   /* reaper to keeper; a: its pid, if its supervisor is above it */
+    KEEP_M_LISTENER /* reaper to supervisor; fds[0]: of a program that starts */
 };
 
 #define KEEP_REFUSED_KEY "refused/"

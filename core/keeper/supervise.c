@@ -16,9 +16,9 @@
 
 struct supervise_self {
     struct supervisor *s;
-    int keeper, link; /* owned; -1: the minder is gone */
+    int keeper, link; /* owned; -1: the reaper is gone */
     int signals;      /* readable when SIGCHLD came */
-    pid_t minder;
+    pid_t reaper;
     char space[sizeof(struct keep_head) + KEEP_DATA];
 };
 
@@ -46,8 +46,8 @@ static void take_rules(struct supervisor *s, struct str text)
     json_free(rules);
 }
 
-/* One message of the minder; false when it is gone. */
-static bool serve_minder(struct supervise_self *self)
+/* One message of the reaper; false when it is gone. */
+static bool serve_reaper(struct supervise_self *self)
 {
     struct keep_msg m;
     int r = keep_recv(self->link, &m, self->space);
@@ -63,21 +63,21 @@ static bool serve_minder(struct supervise_self *self)
     return true;
 }
 
-/* Continues a minder that was stopped, as programs of its user can do. */
+/* Continues a reaper that was stopped, as programs of its user can do. */
 static void reap(const struct supervise_self *self)
 {
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-        if (pid == self->minder && WIFSTOPPED(status))
+        if (pid == self->reaper && WIFSTOPPED(status))
             kill(pid, SIGCONT);
     }
 }
 
-static void minder_gone(struct supervise_self *self)
+static void reaper_gone(struct supervise_self *self)
 {
     close(self->link);
-    close(self->keeper); /* it starts another minder for the next program */
+    close(self->keeper); /* it starts another reaper for the next program */
     self->link = self->keeper = -1;
 }
 
@@ -101,8 +101,8 @@ static int run(struct supervise_self *self)
             reap(self);
         }
         supervisor_turn(self->s);
-        if (p[0].revents && !serve_minder(self))
-            minder_gone(self);
+        if (p[0].revents && !serve_reaper(self))
+            reaper_gone(self);
     }
     return 0;
 }
@@ -132,7 +132,7 @@ int supervise(int keeper, int file, bool *files)
     close(pair[1]);
     self->keeper = keeper;
     self->link = pair[0];
-    self->minder = pid;
+    self->reaper = pid;
     self->s = supervisor_open(rules, file, tell_refused, self);
     json_free(rules);
     _exit(run(self));

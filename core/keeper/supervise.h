@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process of the supervisor (reach/supervisor.h): the parent of a minder, and so an
+ * The process of the supervisor (reach/supervisor.h): the parent of a reaper, and so an
  * ancestor of all programs, which reading their memory may need, but outside of the scope
  * of their fence: no program can send it a signal. It gets listeners and added rules from
- * the minder, says refusals to the keeper, and continues a minder that was stopped. When
- * the minder is gone it goes on for the programs that are left, and then ends.
+ * the reaper, says refusals to the keeper, and continues a reaper that was stopped. When
+ * the reaper is gone it goes on for the programs that are left, and then ends.
  */
 #ifndef OD_KEEPER_SUPERVISE_H
 #define OD_KEEPER_SUPERVISE_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 /*
- * Forks. The child returns as the minder: the end of a pair for keepmsg.h's
+ * Forks. The child returns as the reaper: the end of a pair for keepmsg.h's
  * KEEP_M_LISTENER and KEEP_M_RULES, which it owns and whose end means that no program may
  * be started any more. The parent becomes the supervisor and never returns. keeper: the
  * link to the keeper, which both use; rules: the file of supervisor_open, taken. *files

@@ -14,7 +14,7 @@
  * program gets an address of 198.18.0.0/15 or fd6f:6400::/32 that means one address of
  * one name, so a connect tells the name.
  *
- * It runs in the parent of a minder (keeper/supervise.h), which is an ancestor of all
+ * It runs in the parent of a reaper (keeper/supervise.h), which is an ancestor of all
  * programs: reading their memory may need that. All work is non-blocking and bounded in
  * each turn.
  */

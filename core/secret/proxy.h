@@ -6,7 +6,7 @@
  * secrets where the program has placeholders. In what comes back secrets become
  * placeholders.
  *
- * A child of the minder, outside of the fence. It gets each connection from the
+ * A child of the reaper, outside of the fence. It gets each connection from the
  * supervisor of the network (reach/supervisor.h), which has judged it, and says there
  * what it refuses. It ends when the supervisor does. Programs cannot look into it:
  * Landlock lets them look at programs of their own fence alone.

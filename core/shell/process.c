@@ -157,7 +157,7 @@ static void on_grace(struct timer *t)
 
 static void send_signal(struct process *p, int sig, bool tree)
 {
-    struct minder_request q = {.verb = tree ? MINDER_SIGNAL_TREE : MINDER_SIGNAL_GROUP,
+    struct reaper_request q = {.verb = tree ? REAPER_SIGNAL_TREE : REAPER_SIGNAL_GROUP,
                                .pid = p->proc.r.pid,
                                .sig = sig,
                                .root = 1};

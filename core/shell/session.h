@@ -107,7 +107,7 @@ int session_signal_tree(struct session *s, int sig, struct err *e);
 struct session_killed {
     int found;    /* processes that were signalled at first */
     bool no_proc; /* there is no /proc: only the session and its groups were signalled */
-    bool late;    /* the minder did not answer in time: it may signal them still */
+    bool late;    /* the reaper did not answer in time: it may signal them still */
     bool ended;   /* no shell is there now */
 };
 typedef void session_killed_fn(void *arg, const struct session_killed *r);
@@ -118,7 +118,7 @@ typedef void session_killed_fn(void *arg, const struct session_killed *r);
  * if it still does not come back to its prompt, or if `end` is set; then all that it
  * started is ended, too, and with `end` the session is forgotten. A command that has not
  * begun ends without having run. fn (or NULL) is called once, at the latest after the
- * last round, even if some process has not ended. Each round waits for the minder.
+ * last round, even if some process has not ended. Each round waits for the reaper.
  */
 void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
                   session_killed_fn *fn, void *arg);

@@ -369,7 +369,7 @@ void session_signal_group(struct session *s, pid_t group, int sig)
 {
     if (kill(-group, sig) == 0 || errno != EPERM)
         return;
-    struct minder_request q = {.verb = MINDER_SIGNAL_GROUP, .pid = group, .sig = sig};
+    struct reaper_request q = {.verb = REAPER_SIGNAL_GROUP, .pid = group, .sig = sig};
     keeper_client_ask(s->en->keeper, s->uid, s->gid, &q, NULL, NULL);
 }
 

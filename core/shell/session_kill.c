@@ -18,8 +18,8 @@ enum {
     RECHECK_MS = 20,
     ROUNDS_MAX = 5,
     AFTER_KILL_MS = 500,
-    BEGIN_MS = 2000, /* for the shell to begin the command that was typed */
-    ANSWER_MS = 30000 /* for the minder: each file of /proc may take a while */
+    BEGIN_MS = 2000,  /* for the shell to begin the command that was typed */
+    ANSWER_MS = 30000 /* for the reaper: each file of /proc may take a while */
 };
 
 struct killing {
@@ -35,7 +35,7 @@ struct killing {
     int64_t grace_ms, wait_ms, next_at;
     bool ran; /* a command was running when it began */
     bool end, no_proc, asked;
-    bool signals; /* the minder is signalling */
+    bool signals; /* the reaper is signalling */
     session_killed_fn *fn;
     void *arg;
     struct timer timer;
@@ -81,12 +81,12 @@ static void kill_bounds(struct killing *k)
     k->to = procfs_ticks(next ? clock_ms() - s->cmd.since_ms : 0);
 }
 
-static void kill_ask(struct killing *k, enum minder_verb verb, int sig, bool root,
+static void kill_ask(struct killing *k, enum reaper_verb verb, int sig, bool root,
                      keeper_client_answer_fn *fn)
 {
     struct session *s = k->s;
     kill_bounds(k);
-    struct minder_request q = {
+    struct reaper_request q = {
         .verb = verb, .pid = kill_root(k), .sig = sig, .root = root};
     if (!root && !k->end) {
         q.from = k->from;
@@ -95,13 +95,13 @@ static void kill_ask(struct killing *k, enum minder_verb verb, int sig, bool roo
     }
     memcpy(q.tag, k->tag, sizeof(k->tag));
     k->asked = true;
-    k->signals = verb == MINDER_SIGNAL_TREE;
+    k->signals = verb == REAPER_SIGNAL_TREE;
     timer_begin(s->en->loop, &k->timer, ANSWER_MS, on_kill_timer);
     keeper_client_ask(s->en->keeper, s->uid, s->gid, &q, fn, k);
 }
 
 /*
- * The minder lists processes more than once, so it could find those of a command that
+ * The reaper lists processes more than once, so it could find those of a command that
  * begins meanwhile; starts in ticks are too coarse to tell them apart.
  */
 bool session_kill_signals(const struct session *s)
@@ -162,8 +162,8 @@ static void kill_again_later(struct killing *k)
                 on_kill_timer);
 }
 
-/* The minder counted what is left; none means that the kill is done. */
-static void on_count(void *arg, const struct minder_answer *a, int errnum)
+/* The reaper counted what is left; none means that the kill is done. */
+static void on_count(void *arg, const struct reaper_answer *a, int errnum)
 {
     struct killing *k = arg;
     k->asked = false;
@@ -173,7 +173,7 @@ static void on_count(void *arg, const struct minder_answer *a, int errnum)
         kill_again_later(k);
 }
 
-static void on_tree(void *arg, const struct minder_answer *a, int errnum)
+static void on_tree(void *arg, const struct reaper_answer *a, int errnum)
 {
     struct killing *k = arg;
     struct session *s = k->s;
@@ -184,7 +184,7 @@ static void on_tree(void *arg, const struct minder_answer *a, int errnum)
     if (k->wait_ms == 0) /* the round's first: what it reached has its time from now on */
         k->next_at = clock_ms() + (k->rounds == 1 ? k->grace_ms : AFTER_KILL_MS);
     if (kill_over(k))
-        kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
+        kill_ask(k, REAPER_COUNT_TREE, 0, false, on_count);
     else
         kill_again_later(k);
     session_next(s);
@@ -218,7 +218,7 @@ static void kill_round(struct killing *k, int sig, bool root)
      */
     if (!root && k->group && kill_runs(k))
         interrupt_group(k, k->pid);
-    kill_ask(k, MINDER_SIGNAL_TREE, sig, root, on_tree);
+    kill_ask(k, REAPER_SIGNAL_TREE, sig, root, on_tree);
 }
 
 /* The session changed: counts what is left for each kill that is over. */
@@ -228,16 +228,16 @@ void session_kill_step(struct session *s)
     list_each (it, tmp, &s->kill.list) {
         struct killing *k = list_entry(it, struct killing, node);
         if (kill_over(k) && !k->asked && k->rounds > 0)
-            kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
+            kill_ask(k, REAPER_COUNT_TREE, 0, false, on_count);
     }
 }
 
 static void kill_recheck(struct killing *k)
 {
     if (kill_over(k)) {
-        kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
+        kill_ask(k, REAPER_COUNT_TREE, 0, false, on_count);
     } else if (kill_too_early(k)) {
-        kill_ask(k, MINDER_SIGNAL_TREE, k->sig, k->end, on_tree);
+        kill_ask(k, REAPER_SIGNAL_TREE, k->sig, k->end, on_tree);
     } else {
         if (!k->end)
             interrupt_next(k);
@@ -246,7 +246,7 @@ static void kill_recheck(struct killing *k)
 }
 
 /*
- * A recheck, or the next round: KILL to the tree, then to the shell too. While the minder
+ * A recheck, or the next round: KILL to the tree, then to the shell too. While the reaper
  * has not answered, nothing more is asked of it: it would be done after the answer to our
  * caller, perhaps to a shell that is idle then.
  */
@@ -271,7 +271,7 @@ int session_signal_tree(struct session *s, int sig, struct err *e)
     if (waits)
         return waits < 0 ? -1 : 0;
     pid_t group = session_in_front(s);
-    struct minder_request q = {.verb = MINDER_SIGNAL_TREE,
+    struct reaper_request q = {.verb = REAPER_SIGNAL_TREE,
                                .pid = s->proc.r.pid,
                                .sig = sig,
                                .from = procfs_ticks(clock_ms() - s->cmd.since_ms + 1),
@@ -351,7 +351,7 @@ void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
         k->from = procfs_ticks(clock_ms() - s->cmd.since_ms + 1);
     else
         k->to = procfs_ticks(0) + 1;
-    /* The minder's answer, which has the pid, may come after output of the command. */
+    /* The reaper's answer, which has the pid, may come after output of the command. */
     if (!(s->proc.r.flags & KEEP_P_STARTED))
         return;
     if (kill_waits_ms(k))

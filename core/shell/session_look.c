@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Does the running command wait for input? Has the shell come back to its prompt without
- * a mark? The minder is asked while a caller waits and the output is quiet.
+ * a mark? The reaper is asked while a caller waits and the output is quiet.
  */
 #include "shell/session_own.h"
 
@@ -227,32 +227,32 @@ static bool at_lost_prompt(struct session *s, const struct look *l)
     return !s->cmd.reads;
 }
 
-static void on_looked(void *arg, const struct minder_answer *a, int errnum);
+static void on_looked(void *arg, const struct reaper_answer *a, int errnum);
 
-/* Uses the answer of root's minder, or of the user's if root's does not see more. */
-static void on_looked_again(void *arg, const struct minder_answer *a, int errnum)
+/* Uses the answer of root's reaper, or of the user's if root's does not see more. */
+static void on_looked_again(void *arg, const struct reaper_answer *a, int errnum)
 {
     struct session *s = arg;
-    struct minder_answer first = {.verb = MINDER_LOOK, .look = s->look.denied};
+    struct reaper_answer first = {.verb = REAPER_LOOK, .look = s->look.denied};
     bool more = !errnum && a->look.state != LOOK_UNKNOWN;
     on_looked(s, more ? a : &first, 0);
 }
 
-/* A program under sudo runs as root, and only root's minder may look at it. */
+/* A program under sudo runs as root, and only root's reaper may look at it. */
 static bool look_as_root(struct session *s, const struct look *l)
 {
     struct engine *en = s->en;
     if (!l->denied || l->state != LOOK_UNKNOWN || l->shell_reads || en->uid != 0 ||
         s->uid == 0)
         return false;
-    struct minder_request q = {.verb = MINDER_LOOK, .pid = s->proc.r.pid};
+    struct reaper_request q = {.verb = REAPER_LOOK, .pid = s->proc.r.pid};
     s->look.denied = *l;
     s->look.denied.denied = false; /* nobody else is asked */
     keeper_client_ask(en->keeper, en->uid, en->gid, &q, on_looked_again, s);
     return true;
 }
 
-static void on_looked(void *arg, const struct minder_answer *a, int errnum)
+static void on_looked(void *arg, const struct reaper_answer *a, int errnum)
 {
     struct session *s = arg;
     if (!errnum && session_busy(s) && !s->cmd.ended && look_as_root(s, &a->look))
@@ -348,7 +348,7 @@ static void on_look_timer(struct timer *t)
         wanted = wanted || !list_entry(it, struct op, node)->settled;
     if (!wanted || s->look.asking || !s->sh.pty || !(s->proc.r.flags & KEEP_P_STARTED))
         return;
-    struct minder_request q = {.verb = MINDER_LOOK,
+    struct reaper_request q = {.verb = REAPER_LOOK,
                                .pid = s->proc.r.pid,
                                .from = feed_of(s),
                                .root = looks_wide(s)};

@@ -254,16 +254,16 @@ struct look_redraw {
 /* Does the command wait for input? */
 struct session_look {
     struct timer timer;
-    bool asking;      /* the minder was asked, and has not answered */
+    bool asking;      /* the reaper was asked, and has not answered */
     bool known;       /* last is of the newest output */
     bool told_feed;   /* NOTE_STDIN was sent */
     unsigned probes;  /* looks in a row that saw the shell at its prompt */
     int64_t wide_after_ms; /* quiet for that long: the next wide look */
     bool strange;     /* the last look was wide, and may have found who waits */
     struct look_redraw redraw;
-    int64_t asked_ms; /* when the minder was asked last */
+    int64_t asked_ms; /* when the reaper was asked last */
     struct look last;
-    struct look denied; /* the answer of the user's minder, while root's is asked */
+    struct look denied;     /* the answer of the user's reaper, while root's is asked */
     int64_t quiet_since_ms; /* the last output or input of the command */
     uint64_t quiet_at;      /* offset when the timer was set */
 };
@@ -535,7 +535,7 @@ void session_kill_step(struct session *s);
 /* Begins the kills that came before the command began, or before it was known that the
  * shell has started. */
 void session_kill_started(struct session *s);
-/* Is the minder signalling a command's processes? The next command waits until not. */
+/* Is the reaper signalling a command's processes? The next command waits until not. */
 bool session_kill_signals(const struct session *s);
 /* Is the newest command being ended? Then no other shell runs it. */
 bool session_kill_ends(const struct session *s);

@@ -372,8 +372,8 @@ static const char *slow_file(const struct session *s)
 static void on_start_limit(struct timer *t)
 {
     struct session *s = container_of(t, struct session, start.limit);
-    struct minder_request q = {
-        .verb = MINDER_SIGNAL_TREE, .pid = s->proc.r.pid, .sig = SIGKILL, .root = 1};
+    struct reaper_request q = {
+        .verb = REAPER_SIGNAL_TREE, .pid = s->proc.r.pid, .sig = SIGKILL, .root = 1};
     log_warn("session %s: %s came to no prompt within %d ms%s", s->name, s->sh.path,
              LIMIT_START_MS,
              s->start.rc == RC_READ ? "; starting it without rc files" : "");

@@ -122,16 +122,16 @@ memory() {
     done 2>/dev/null | awk '{ n += $1 } END { print NR ? n : "-" }'
 }
 
-# split: sets keeper, worker and minders, process numbers.
+# split: sets keeper, worker and reapers, process numbers.
 # shellcheck disable=SC2034 # for groups
 split() {
-    keeper=$server worker='' minders=()
+    keeper=$server worker='' reapers=()
     local pid
     # shellcheck disable=SC2013 # numbers, on one line
     for pid in $(cat "/proc/$server/task/$server/children"); do
         case $(tr '\0' ' ' <"/proc/$pid/cmdline") in
         od-worker*) worker=$pid ;;
-        *) minders+=("$pid") ;;
+        *) reapers+=("$pid") ;;
         esac
     done
 }

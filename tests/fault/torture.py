@@ -2,7 +2,7 @@
 """torture.py SCENARIO...: the Nth system call of a kind, or the Nth allocation, fails.
 
 Each scenario is run untouched, and the calls of each kind are counted that the keeper,
-the worker and the minder make meanwhile. Then it is run with the first of them failing,
+the worker and the reaper make meanwhile. Then it is run with the first of them failing,
 the second, and so on: all of them with FULL=1, else the first FIRST ones and a sample of
 the rest (SEED). tests/lib/fault.c makes them fail. A fault is survived if
 
@@ -10,10 +10,10 @@ the rest (SEED). tests/lib/fault.c makes them fail. A fault is survived if
     words; a result that is given is true, and nothing is done twice;
   - the server then does the whole scenario without an error, in a session that was there
     before, with its variables;
-  - keeper, worker and minder have no more descriptors than before, and no file is left;
+  - keeper, worker and reaper have no more descriptors than before, and no file is left;
   - the worker is the same process, unless memory was refused: small allocations abort by
     policy (base/xalloc.h), and the worker after it finishes what was begun. For that
-    reason the keeper's and the minder's memory is not refused: their end is the server's.
+    reason the keeper's and the reaper's memory is not refused: their end is the server's.
 """
 import collections
 import contextlib
@@ -165,7 +165,7 @@ class Server:
         count = collections.Counter()
         for pid in [self.keeper, *children(self.keeper)]:
             name = argv0(pid)
-            if name not in ("od-keeper", "od-worker", "od-minder"):
+            if name not in ("od-keeper", "od-worker", "od-reaper"):
                 continue
             for fd in listing(f"/proc/{pid}/fd"):
                 with contextlib.suppress(OSError):
@@ -616,7 +616,7 @@ class Torture:
 
     def torture(self, tap_):
         for kind in ERRORS:
-            for role in ("od-keeper", "od-worker", "od-minder"):
+            for role in ("od-keeper", "od-worker", "od-reaper"):
                 if kind in MEMORY and role != "od-worker":
                     continue
                 if ONLY and ONLY[:2] != [role, kind]:

@@ -1279,7 +1279,7 @@ def files(p, pid):
     os.readlink("/proc/%d/fd/0" % pid)
 
 
-for process_name in ("keeper", "minder", "worker"):
+for process_name in ("keeper", "reaper", "worker"):
     for how in (trace, peek, poke, memory, descriptor, files):
         def into(p, way=how, who=process_name):
             way(p, process(p, who))

@@ -812,7 +812,7 @@ static void on_killed(void *arg, const struct session_killed *r)
     struct json *j = json_object();
     if (r->late)
         err_set(&e, ERR_TIMEOUT,
-                "cannot end what runs there: od-minder, which signals its processes, has "
+                "cannot end what runs there: od-reaper, which signals its processes, has "
                 "not answered in time, as where /proc hangs; try again");
     json_put_int(j, "processes", r->found);
     json_put_bool(j, "ended", r->ended);

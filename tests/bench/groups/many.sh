@@ -14,6 +14,6 @@ group_many() {
     row '  true in any of them, p99, us' "$(median many p99)" "$(median one p99)"
     row '  keeper, KiB in all' "$(memory Pss "$keeper")" -
     row '  worker, KiB in all' "$(memory Pss "$worker")" -
-    row '  minder, KiB in all' "$(memory Pss "${minders[@]}")" -
+    row '  reaper, KiB in all' "$(memory Pss "${reapers[@]}")" -
     stop_server
 }

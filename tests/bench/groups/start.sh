@@ -19,6 +19,6 @@ group_start() {
         ours '<=' 2048
     row '  of that private, KiB' \
         "$(memory Private_Dirty "$keeper" "$worker")" -
-    row '  the minder beside them, KiB' "$(memory Pss "${minders[@]}")" -
+    row '  the reaper beside them, KiB' "$(memory Pss "${reapers[@]}")" -
     stop_server
 }

@@ -148,20 +148,20 @@ TEST(a_process_is_observed_at_its_end)
 
 TEST(a_process_is_stopped_in_time_or_when_it_is_cancelled)
 {
-    struct minder_request q;
+    struct reaper_request q;
     begin_worker("{}");
     t_sh("mkdir -p spool");
     be_ready();
     start("{\"action\":\"process\",\"args\":{\"command\":\"x\",\"timeout\":0.001}}");
     say(KEEP_P_STARTED);
-    T_WAIT((turn(), sent.h.type == KEEP_MIND));
+    T_WAIT((turn(), sent.h.type == KEEP_REAPER));
     say_end(9);
     CHECK(strstr(event_of(2), "\"timed_out\":true"));
     uint64_t id = start("{\"action\":\"process\",\"args\":{\"command\":\"x\"}}");
     say(KEEP_P_STARTED);
     CHECK_INT(actions_cancel(all, id, &e), 0);
     take_sent();
-    CHECK_INT(sent.h.type, KEEP_MIND);
+    CHECK_INT(sent.h.type, KEEP_REAPER);
     CHECK_INT(sent.h.body, sizeof(q));
     CHECK_INT(last(), id); /* it ends when the process has */
     say_end(15);

@@ -3,7 +3,7 @@
  * The keeper from the worker's side of its socket.
  *
  * The keeper runs in a process of its own and starts this very program again,
- * as worker and as minder. The worker here does nothing but hand its socket to
+ * as worker and as reaper. The worker here does nothing but hand its socket to
  * the test (by a listening socket whose name it got as argument), so that the
  * test speaks in its place and can kill it at any instant; or it crashes.
  */
@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "keeper/keepmsg.h"
-#include "keeper/minder.h"
+#include "keeper/reaper.h"
 #include "os/self.h"
 #include "os/spawn.h"
 #include "shell/spool.h"
@@ -130,8 +130,8 @@ static void run_keeper(const char *how)
                               .spool_total = spool_total,
                               .worker = argv,
                               .worker_env = env,
-                              .minder_env = env,
-                              .minder = "od-minder",
+                              .reaper_env = env,
+                              .reaper = "od-reaper",
                               .path = file("next"),
                               .format = FORMAT,
                               .state_key = STR("options"),
@@ -309,7 +309,7 @@ static void spawn_with(struct program *p, const int *fds, int nfds, uint32_t fla
                     (char *)(uintptr_t)script, NULL};
     char *env[] = {(char *)(uintptr_t) "PATH=/usr/local/bin:/usr/bin:/bin", NULL};
     struct buf body = BUF_INIT(KEEP_DATA);
-    CHECK_INT(minder_spawn_body(&body, path, cwd, argv, env), 0);
+    CHECK_INT(reaper_spawn_body(&body, path, cwd, argv, env), 0);
     struct keep_msg m = {.h = {.type = KEEP_SPAWN,
                                .id = p->id,
                                .a = (uint64_t)getuid() | (uint64_t)getgid() << 32,
@@ -815,9 +815,9 @@ TEST(input_goes_on_after_the_output_has_ended)
 /* want NULL: it is not whole. */
 static bool is_program(struct str body, const char *want)
 {
-    struct minder_program p;
+    struct reaper_program p;
     struct buf text = BUF_INIT(1000);
-    bool whole = minder_spawn_parse(body, &p) == 0;
+    bool whole = reaper_spawn_parse(body, &p) == 0;
     if (whole) {
         buf_addf(&text, "%s in '%s'", p.program, p.cwd);
         for (char **s = p.argv; *s; s++)
@@ -839,22 +839,22 @@ TEST(a_program_is_read_as_it_was_written_and_only_whole)
     char *nothing[] = {NULL}, *blank[] = {none, NULL}, *both[] = {x, none, NULL};
     char *env[] = {a, b, NULL};
     struct buf body = BUF_INIT(1000);
-    CHECK_INT(minder_spawn_body(&body, "p", "/d", both, env), 0);
+    CHECK_INT(reaper_spawn_body(&body, "p", "/d", both, env), 0);
     CHECK(is_program(buf_str(&body), "p in '/d' 'x' '' with 'a=1' 'b='"));
     for (size_t n = 0; n < body.n; n++)
         CHECK(is_program(str_sub(buf_str(&body), 0, n), NULL));
     buf_reset(&body);
-    CHECK_INT(minder_spawn_body(&body, "p", NULL, blank, nothing), 0);
+    CHECK_INT(reaper_spawn_body(&body, "p", NULL, blank, nothing), 0);
     CHECK(is_program(buf_str(&body), "p in '' '' with"));
     buf_reset(&body);
-    CHECK_INT(minder_spawn_body(&body, "p", "", nothing, nothing), 0);
+    CHECK_INT(reaper_spawn_body(&body, "p", "", nothing, nothing), 0);
     CHECK(is_program(buf_str(&body), "p in '' with"));
-    struct minder_spawn many = {UINT32_MAX, UINT32_MAX};
+    struct reaper_spawn many = {UINT32_MAX, UINT32_MAX};
     memcpy(body.p, &many, sizeof(many));
     CHECK(is_program(buf_str(&body), NULL));
     buf_release(&body);
     struct buf small = BUF_INIT(12);
-    CHECK_INT(minder_spawn_body(&small, "program", "/d", both, env), -1);
+    CHECK_INT(reaper_spawn_body(&small, "program", "/d", both, env), -1);
     buf_release(&small);
 }
 
@@ -1459,25 +1459,25 @@ TEST(a_forgotten_program_loses_its_input_and_is_not_handed_over)
     stop_well();
 }
 
-TEST(requests_to_a_minder_are_answered)
+TEST(requests_to_a_reaper_are_answered)
 {
     start_keeper("relay");
     serve();
     struct program p = spawn_script(1, "exec sleep 60");
     wait_flags(&p, KEEP_P_STARTED);
-    struct minder_request q = {
-        .verb = MINDER_SIGNAL_GROUP, .pid = proc.pid, .sig = SIGINT};
-    struct keep_msg m = {.h = {.type = KEEP_MIND,
+    struct reaper_request q = {
+        .verb = REAPER_SIGNAL_GROUP, .pid = proc.pid, .sig = SIGINT};
+    struct keep_msg m = {.h = {.type = KEEP_REAPER,
                                .id = 8081,
                                .a = (uint64_t)getuid() | (uint64_t)getgid() << 32},
                          .body = str_n(&q, sizeof(q))};
     send_msg(&m);
     m = hear_type(KEEP_ANSWER);
-    struct minder_answer a;
+    struct reaper_answer a;
     CHECK_INT(m.h.id, 8081);
     CHECK_INT(m.body.n, sizeof(a));
     memcpy(&a, m.body.p, sizeof(a));
-    CHECK_INT(a.verb, MINDER_SIGNAL_GROUP);
+    CHECK_INT(a.verb, REAPER_SIGNAL_GROUP);
     CHECK_INT(a.errnum, 0);
     if (!(proc.flags & KEEP_P_EXITED))
         wait_flags(&p, KEEP_P_EXITED);
@@ -1485,7 +1485,7 @@ TEST(requests_to_a_minder_are_answered)
     stop_well();
 }
 
-TEST(a_lost_minder_takes_nothing_with_it)
+TEST(a_lost_reaper_takes_nothing_with_it)
 {
     T_NEEDS(subreaper);
     start_keeper("relay");
@@ -1493,9 +1493,9 @@ TEST(a_lost_minder_takes_nothing_with_it)
     struct program p = spawn_script(
         1, "while [ ! -e go ]; do sleep 0.02; done; echo on; exit 5");
     wait_flags(&p, KEEP_P_STARTED);
-    pid_t minder = 0;
-    CHECK_INT(children(keeper, worker, &minder), 2);
-    kill(minder, SIGKILL);
+    pid_t reaper = 0;
+    CHECK_INT(children(keeper, worker, &reaper), 2);
+    kill(reaper, SIGKILL);
     T_WAIT(in_log("its shells go on"));
     touch("go");
     wait_end(&p);
@@ -1643,11 +1643,10 @@ int main(int argc, char **argv)
 {
     if (strcmp(argv[0], "od-worker") == 0)
         return worker_main(argv);
-    if (strcmp(argv[0], "od-minder") == 0)
-        _exit(minder_main((uid_t)strtoul(argv[1], NULL, 10),
+    if (strcmp(argv[0], "od-reaper") == 0)
+        _exit(reaper_main((uid_t)strtoul(argv[1], NULL, 10),
                           (gid_t)strtoul(argv[2], NULL, 10), strtol(argv[3], NULL, 10),
-                          (int)strtol(argv[4], NULL, 10),
-                          (int)strtol(argv[5], NULL, 10),
+                          (int)strtol(argv[4], NULL, 10), (int)strtol(argv[5], NULL, 10),
                           (int)strtol(argv[6], NULL, 10)));
     return t_main(argc, argv);
 }

@@ -50,7 +50,7 @@ static void on_changed(struct proc *p)
     changes++;
 }
 
-static void on_answer(void *arg, const struct minder_answer *a, int errnum)
+static void on_answer(void *arg, const struct reaper_answer *a, int errnum)
 {
     (void)arg;
     (void)a;
@@ -362,16 +362,16 @@ TEST(a_program_that_nobody_claims_is_forgotten)
 
 static void ask(int *arg, uint64_t *token)
 {
-    struct minder_request q = {.verb = MINDER_COUNT_TREE};
+    struct reaper_request q = {.verb = REAPER_COUNT_TREE};
     keeper_client_ask(client, 3, 4, &q, on_answer, arg);
-    hear(KEEP_MIND);
+    hear(KEEP_REAPER);
     CHECK_INT(got.h.a, 3 | (uint64_t)4 << 32);
     *token = got.h.id;
 }
 
 static void answer(uint64_t token, size_t n, int errnum)
 {
-    static const struct minder_answer a;
+    static const struct reaper_answer a;
     struct keep_msg m = {.h = {.type = KEEP_ANSWER, .id = token, .a = (uint64_t)errnum},
                          .body = str_n(&a, n)};
     say(&m);
@@ -387,13 +387,13 @@ TEST(an_answer_goes_to_its_question_once)
     ask(&b, &second);
     ask(&b, &third);
     CHECK(first != second && second != third);
-    answer(second, sizeof(struct minder_answer), 0);
+    answer(second, sizeof(struct reaper_answer), 0);
     CHECK_INT(answers, 1);
     CHECK_INT(answer_errnum, 0);
-    answer(second, sizeof(struct minder_answer), 0);
+    answer(second, sizeof(struct reaper_answer), 0);
     CHECK_INT(answers, 1);
     keeper_client_ask_cancel(client, &b);
-    answer(third, sizeof(struct minder_answer), 0);
+    answer(third, sizeof(struct reaper_answer), 0);
     CHECK_INT(answers, 1);
     answer(first, 3, 0); /* of another version */
     CHECK_INT(answers, 2);
@@ -606,13 +606,13 @@ TEST(the_outcome_of_an_upgrade_goes_to_who_asked)
     hear(KEEP_UPGRADE);
     CHECK_INT(got.nfds, 1);
     keep_release(&got);
-    answer(token + 1, sizeof(struct minder_answer), 0); /* not a question's */
+    answer(token + 1, sizeof(struct reaper_answer), 0); /* not a question's */
     CHECK(answers == 0 && outcomes == 0);
     say_upgraded(token);
     CHECK(answers == 0 && outcomes == 1);
     say_upgraded(token);
     CHECK_INT(outcomes, 1);
-    answer(token, sizeof(struct minder_answer), 0);
+    answer(token, sizeof(struct reaper_answer), 0);
     CHECK(answers == 1 && outcomes == 1);
     keeper_client_ask_cancel(client, &a); /* the other one stays */
     say_upgraded(token + 1);

@@ -1250,8 +1250,8 @@ static bool drop_ptrace(void)
     return syscall(SYS_capset, &head, set) == 0;
 }
 
-/* What a minder is: of the user, and the parent of the user's shells. */
-static pid_t start_minder(job_fn fn, int to)
+/* What a reaper is: of the user, and the parent of the user's shells. */
+static pid_t start_reaper(job_fn fn, int to)
 {
     pid_t pid = t_fork();
     if (pid == 0) {
@@ -1282,7 +1282,7 @@ static void look_as_two(job_fn fn, enum look_state want)
     } said;
     int p[2];
     CHECK(pipe(p) == 0);
-    pid_t minder = start_minder(fn, p[1]);
+    pid_t reaper = start_reaper(fn, p[1]);
     close(p[1]);
     int right = 0;
     do {
@@ -1292,7 +1292,7 @@ static void look_as_two(job_fn fn, enum look_state want)
         CHECK_INT(look_of(said.shell).state, LOOK_UNKNOWN);
     } while (right < LOOKS);
     CHECK(strstr(look_of(said.shell).how, "not allowed") != NULL);
-    kill(minder, SIGKILL);
+    kill(reaper, SIGKILL);
     close(p[0]);
 }
 

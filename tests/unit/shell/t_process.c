@@ -460,8 +460,8 @@ TEST(a_reader_ends_at_its_limit_or_at_what_there_is)
 
 static void hear_signal(int verb, int sig)
 {
-    struct minder_request q;
-    hear(KEEP_MIND);
+    struct reaper_request q;
+    hear(KEEP_REAPER);
     CHECK_INT(got.body.n, sizeof(q));
     memcpy(&q, got.body.p, sizeof(q));
     CHECK(q.verb == (unsigned)verb && q.sig == sig && q.pid == 4711 && q.root == 1);
@@ -475,11 +475,11 @@ TEST(a_signal_before_the_start_is_sent_after_it)
     hear_nothing();
     r.pid = 4711;
     say_flags(KEEP_P_STARTED);
-    hear_signal(MINDER_SIGNAL_TREE, 15);
+    hear_signal(REAPER_SIGNAL_TREE, 15);
     say();
     hear_nothing(); /* once */
     CHECK_INT(process_signal(p, 2, false, &e), 0);
-    hear_signal(MINDER_SIGNAL_GROUP, 2);
+    hear_signal(REAPER_SIGNAL_GROUP, 2);
     hear_nothing();
 }
 
@@ -617,7 +617,7 @@ TEST(the_next_worker_takes_it_up)
     CHECK_MEM(got.body.p, got.body.n, "o");
     CHECK_INT(got.h.a, 6);
     CHECK_INT(process_signal(p, 1, false, &e), 0);
-    hear_signal(MINDER_SIGNAL_GROUP, 1);
+    hear_signal(REAPER_SIGNAL_GROUP, 1);
     CHECK(got.h.a == (3 | (uint64_t)4 << 32));
     CHECK_STR(process_name(start()), "p9"); /* p8 was a name, too */
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The minders: one per uid, the parent of its programs. */
+/* The reapers: one per uid, the parent of its programs. */
 #include "keeper/keeper_own.h"
 
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "keeper/minder.h"
+#include "keeper/reaper.h"
 #include "os/self.h"
 #include "os/spawn.h"
 
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* Gives it the rules that came after the start, if there are any. */
-static void give_rules(struct keeper *k, struct minder *mi)
+static void give_rules(struct keeper *k, struct reaper *mi)
 {
     const struct keeper_state *s = map_get(&k->states, STR(KEEP_RULES_KEY));
     struct keep_msg m = {.h = {.type = KEEP_M_RULES}};
@@ -24,15 +24,15 @@ static void give_rules(struct keeper *k, struct minder *mi)
         return;
     m.body = str_n(s->value, s->n);
     if (keep_send(mi->w.fd, &m) < 0)
-        log_warn("the minder of uid %u does not get the rules of the network: %m",
+        log_warn("the reaper of uid %u does not get the rules of the network: %m",
                  (unsigned)mi->uid);
 }
 
-struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
+struct reaper *reaper_for(struct keeper *k, uid_t uid, gid_t gid)
 {
     struct list *it, *tmp;
-    list_each (it, tmp, &k->minders) {
-        struct minder *mi = list_entry(it, struct minder, node);
+    list_each (it, tmp, &k->reapers) {
+        struct reaper *mi = list_entry(it, struct reaper, node);
         if (mi->uid == uid && mi->gid == gid)
             return mi;
     }
@@ -46,7 +46,7 @@ struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
     snprintf(words[3], sizeof(words[3]), "%d", k->oom);
     snprintf(words[4], sizeof(words[4]), "-1");
     snprintf(words[5], sizeof(words[5]), "-1");
-    char *argv[] = {(char *)(uintptr_t)k->conf->minder,
+    char *argv[] = {(char *)(uintptr_t)k->conf->reaper,
                     words[0],
                     words[1],
                     words[2],
@@ -60,7 +60,7 @@ struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
         /* A command below it gets our terminal, which is that of our session. */
         if (!k->conf->command || k->conf->fence < 0)
             setsid();
-        /* Without its fence, a minder must not run. */
+        /* Without its fence, a reaper must not run. */
         int fence = k->conf->fence < 0 ? -1 : fcntl(k->conf->fence, F_DUPFD, 4);
         int reach = k->conf->reach < 0 ? -1 : fcntl(k->conf->reach, F_DUPFD, 4);
         if ((fence < 0 && k->conf->fence >= 0) || (reach < 0 && k->conf->reach >= 0) ||
@@ -68,7 +68,7 @@ struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
             _exit(127);
         snprintf(words[4], sizeof(words[4]), "%d", fence);
         snprintf(words[5], sizeof(words[5]), "%d", reach);
-        self_exec(k->conf->self, argv, k->conf->minder_env);
+        self_exec(k->conf->self, argv, k->conf->reaper_env);
         _exit(127);
     }
     int saved = errno;
@@ -78,29 +78,29 @@ struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
         errno = saved;
         return NULL;
     }
-    struct minder *mi = xnew(struct minder);
+    struct reaper *mi = xnew(struct reaper);
     mi->uid = uid;
     mi->gid = gid;
     mi->pid = pid;
-    mi->w = (struct watch){.kind = WATCH_MINDER, .fd = pair[0]};
-    list_add_tail(&k->minders, &mi->node);
+    mi->w = (struct watch){.kind = WATCH_REAPER, .fd = pair[0]};
+    list_add_tail(&k->reapers, &mi->node);
     watch_set(k, &mi->w, EPOLLIN);
     give_rules(k, mi);
     return mi;
 }
 
-void minders_rules(struct keeper *k)
+void reapers_rules(struct keeper *k)
 {
     struct list *it, *tmp;
-    list_each (it, tmp, &k->minders)
-        give_rules(k, list_entry(it, struct minder, node));
+    list_each (it, tmp, &k->reapers)
+        give_rules(k, list_entry(it, struct reaper, node));
 }
 
-/* A minder is gone. Its shells are ours now; starts it had not reported failed. */
-static void minder_lost(struct keeper *k, struct minder *mi)
+/* A reaper is gone. Its shells are ours now; starts it had not reported failed. */
+static void reaper_lost(struct keeper *k, struct reaper *mi)
 {
     if (!k->stopping)
-        log_warn("the minder of uid %u ended; its shells go on", (unsigned)mi->uid);
+        log_warn("the reaper of uid %u ended; its shells go on", (unsigned)mi->uid);
     struct list *it, *tmp;
     list_each (it, tmp, &k->procs) {
         struct keeper_proc *p = list_entry(it, struct keeper_proc, node);
@@ -115,12 +115,12 @@ static void minder_lost(struct keeper *k, struct minder *mi)
     free(mi);
 }
 
-void minder_message(struct keeper *k, struct minder *mi)
+void reaper_message(struct keeper *k, struct reaper *mi)
 {
     struct keep_msg m;
     int r = keep_recv(mi->w.fd, &m, k->space);
     if (r == 0) {
-        minder_lost(k, mi);
+        reaper_lost(k, mi);
         return;
     }
     if (r < 0)

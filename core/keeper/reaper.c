@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The minder's loop: requests from the keeper, reports of starts, deaths.
+ * The reaper's loop: requests from the keeper, reports of starts, deaths.
  *
  * A start is reported when exec has succeeded or failed, which may take long on a
  * slow disk: pending reports are polled together with the other descriptors.
  */
-#include "keeper/minder.h"
+#include "keeper/reaper.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -43,19 +43,19 @@ struct child {
     int status;
 };
 
-struct minder_self {
+struct reaper_self {
     struct list children;
-    int signals;                   /* readable when SIGCHLD came */
-    int fence;                     /* owned; the ruleset of what it starts; -1: none */
-    int link;                      /* owned; to its supervisor; -1: there is none */
-    bool files;                    /* programs get the filter for files, too */
+    int signals; /* readable when SIGCHLD came */
+    int fence;   /* owned; the ruleset of what it starts; -1: none */
+    int link;    /* owned; to its supervisor; -1: there is none */
+    bool files;  /* programs get the filter for files, too */
     char space[sizeof(struct keep_head) + KEEP_DATA];
 };
 
-int minder_spawn_body(struct buf *out, const char *program, const char *cwd,
+int reaper_spawn_body(struct buf *out, const char *program, const char *cwd,
                       char *const *argv, char *const *envp)
 {
-    struct minder_spawn head = {0, 0};
+    struct reaper_spawn head = {0, 0};
     while (argv[head.argc])
         head.argc++;
     while (envp[head.envc])
@@ -113,10 +113,10 @@ static char *next_string(struct str *rest)
     return s;
 }
 
-int minder_spawn_parse(struct str body, struct minder_program *out)
+int reaper_spawn_parse(struct str body, struct reaper_program *out)
 {
-    struct minder_spawn head;
-    *out = (struct minder_program){0};
+    struct reaper_spawn head;
+    *out = (struct reaper_program){0};
     if (body.n < sizeof(head))
         return -1;
     memcpy(&head, body.p, sizeof(head));
@@ -153,15 +153,15 @@ static int submit_files(int report)
     return listener < 0 ? -1 : notify_pass(report, "L", 1, listener);
 }
 
-static void do_spawn(struct minder_self *mi, struct keep_msg *m)
+static void do_spawn(struct reaper_self *mi, struct keep_msg *m)
 {
-    struct minder_program p;
+    struct reaper_program p;
     int need = (m->h.flags & KEEP_PTY) ? 1 : 3;
     if (m->nfds < need) {
         tell_start(m->h.id, 0, EMFILE, SPAWN_FORK);
         return;
     }
-    bool whole = minder_spawn_parse(m->body, &p) == 0;
+    bool whole = reaper_spawn_parse(m->body, &p) == 0;
     struct spawn s = {.path = p.program,
                       .argv = p.argv,
                       .envp = p.envp,
@@ -195,8 +195,8 @@ static void do_spawn(struct minder_self *mi, struct keep_msg *m)
 
 static void do_request(struct keep_msg *m)
 {
-    struct minder_request q;
-    struct minder_answer a = {0};
+    struct reaper_request q;
+    struct reaper_answer a = {0};
     if (m->body.n == sizeof(q)) {
         memcpy(&q, m->body.p, sizeof(q));
         q.tag[sizeof(q.tag) - 1] = 0;
@@ -206,13 +206,13 @@ static void do_request(struct keep_msg *m)
                              .to = q.to,
                              .group = q.group};
         a.verb = q.verb;
-        if (q.verb == MINDER_LOOK)
+        if (q.verb == REAPER_LOOK)
             look_at(q.pid, q.from, q.root != 0, &a.look);
-        else if (q.verb == MINDER_SIGNAL_TREE)
+        else if (q.verb == REAPER_SIGNAL_TREE)
             tree_signal(&of, q.sig, q.root != 0, &a.tree);
-        else if (q.verb == MINDER_COUNT_TREE)
+        else if (q.verb == REAPER_COUNT_TREE)
             a.tree.found = tree_count(&of);
-        else if (q.verb == MINDER_SIGNAL_GROUP && kill(-q.pid, q.sig) < 0)
+        else if (q.verb == REAPER_SIGNAL_GROUP && kill(-q.pid, q.sig) < 0)
             a.errnum = errno;
     }
     struct keep_msg out = {.h = {.type = KEEP_M_ANSWER, .id = m->h.id},
@@ -221,7 +221,7 @@ static void do_request(struct keep_msg *m)
 }
 
 /* Reports the result of a start, once; then an exit that came before it. */
-static void settle(struct minder_self *mi, struct child *c)
+static void settle(struct reaper_self *mi, struct child *c)
 {
     struct spawn_failure f;
     int listener = -1;
@@ -261,7 +261,7 @@ static void go_on(const struct child *c, int sig)
         kill(-c->pid, SIGCONT);
 }
 
-static void reap(struct minder_self *mi)
+static void reap(struct reaper_self *mi)
 {
     int status;
     pid_t pid;
@@ -291,7 +291,7 @@ static void reap(struct minder_self *mi)
 }
 
 /* One message; false when the keeper is gone. */
-static bool serve_keeper(struct minder_self *mi)
+static bool serve_keeper(struct reaper_self *mi)
 {
     struct keep_msg m;
     int r = keep_recv(KEEPER_FD, &m, mi->space);
@@ -337,7 +337,7 @@ static bool reap_any(void)
  * The keeper was killed: its terminals are closed, and no client can reach the programs
  * here. Sends HUP and TERM to all of them, KILL after the grace.
  */
-static void end_all(struct minder_self *mi)
+static void end_all(struct reaper_self *mi)
 {
     const struct tree_of ours = {.root = getpid()};
     struct tree_result r;
@@ -364,15 +364,15 @@ static void end_all(struct minder_self *mi)
     }
 }
 
-int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence, int reach)
+int reaper_main(uid_t uid, gid_t gid, long nofile, int oom, int fence, int reach)
 {
-    static struct minder_self one; /* it ends with its process */
-    struct minder_self *mi = &one;
+    static struct reaper_self one; /* it ends with its process */
+    struct reaper_self *mi = &one;
     become(uid, gid, nofile, oom);
     signal(SIGPIPE, SIG_IGN);
     for (int s = SIGHUP; s <= SIGTERM; s++) {
         if (s == SIGHUP || s == SIGINT || s == SIGQUIT || s == SIGTERM)
-            signal(s, SIG_IGN); /* the minder ends when the keeper does */
+            signal(s, SIG_IGN); /* the reaper ends when the keeper does */
     }
     mi->link = reach < 0 ? -1 : supervise(KEEPER_FD, reach, &mi->files);
     if (reach >= 0 && mi->link < 0) {
@@ -384,7 +384,7 @@ int minder_main(uid_t uid, gid_t gid, long nofile, int oom, int fence, int reach
         tell(&below);
     /* Processes that a shell leaves behind stay below us, and end with the keeper. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    /* Continues a stopped minder when the keeper ends, so that it notices. */
+    /* Continues a stopped reaper when the keeper ends, so that it notices. */
     prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
     list_init(&mi->children);
     mi->fence = fence;
