@@ -51,10 +51,10 @@ bool fronts_claims(struct str prefix);
  * key: "head": in the request's head; "message": there or in the first message of a
  * WebSocket; "path": there or as a token in the path; "body": there or in the body;
  * "cookie": there or the cookie of a login; "none": no key is needed; "peer": the user of
- * the client's process decides (front/viewer). right: the least right that a key must
- * have: "view", "setup", "use" or "none". open: "no", "always", "until keyed", "local
- * until keyed", then also "because" and "changes" (access/open.def). proofs: all that
- * count. The caller owns the result.
+ * the client's process decides (front/file_viewer). right: the least right that a key
+ * must have: "view", "setup", "use" or "none". open: "no", "always", "until keyed",
+ * "local until keyed", then also "because" and "changes" (access/open.def). proofs: all
+ * that count. The caller owns the result.
  */
 struct json *fronts_routes(void);
 /*

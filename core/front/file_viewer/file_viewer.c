@@ -26,8 +26,8 @@
 #include "base/xalloc.h"
 #include "document/document.h"
 #include "access/access.h"
-#include "front/viewer/js/viewer.js.h"
-#include "front/viewer/own.h"
+#include "front/file_viewer/js/file_viewer.js.h"
+#include "front/file_viewer/own.h"
 #include "http/httpd.h"
 #include "net/addr.h"
 
@@ -41,7 +41,7 @@ enum { CONNS_MAX = 32 };
 
 static const char html_type[] = "text/html; charset=utf-8";
 
-struct viewer {
+struct file_viewer {
     struct engine *en;
     struct httpd *httpd;
     struct http_front front;
@@ -51,7 +51,7 @@ struct viewer {
 };
 
 struct view {
-    struct viewer *v;
+    struct file_viewer *v;
     struct req *req; /* NULL: gone */
     struct job *job; /* borrowed */
     bool begun;
@@ -68,12 +68,12 @@ static void answer_error(struct req *r, int status, const char *what, const char
     buf_addf(&b, "<!doctype html><meta charset=utf-8><h1>%s</h1>", what);
     if (path) {
         buf_addz(&b, "<p>");
-        viewer_add_path(&b, path);
+        file_viewer_add_path(&b, path);
         buf_addz(&b, "</p>");
     }
     if (why) {
         buf_addz(&b, "<p>");
-        viewer_add_path(&b, why);
+        file_viewer_add_path(&b, why);
         buf_addz(&b, "</p>");
     }
     req_answer_take(r, status, html_type, &b);
@@ -140,7 +140,7 @@ static void on_view_gone(struct req *r, void *owner)
         job_cancel(w->job);
 }
 
-static void start_view(struct viewer *v, struct req *r, const char *path)
+static void start_view(struct file_viewer *v, struct req *r, const char *path)
 {
     static const struct job_events events = {on_page_data, NULL, NULL, on_page_done,
                                              on_page_gone};
@@ -157,7 +157,7 @@ static void start_view(struct viewer *v, struct req *r, const char *path)
         memcpy(&w->ask.own, &own.ss, sizeof(w->ask.own));
     }
     struct job_spec spec = {.what = "showing a file",
-                            .fn = viewer_make_page,
+                            .fn = file_viewer_make_page,
                             .arg = &w->ask,
                             .memory = (size_t)DOCREAD_FILE_MAX + DOCREAD_MEMORY +
                                       DOCREAD_TEXT_MAX + VIEWER_PAGE_MAX,
@@ -181,7 +181,7 @@ static void start_view(struct viewer *v, struct req *r, const char *path)
 
 static void view(struct req *r)
 {
-    struct viewer *v = req_arg(r);
+    struct file_viewer *v = req_arg(r);
     struct buf path = BUF_INIT(PATH_MAX - 1);
     int got = req_query(r, "path", &path);
     engine_touch(v->en);
@@ -211,7 +211,7 @@ static void status(struct req *r)
 
 static void script(struct req *r)
 {
-    req_answer(r, 200, "text/javascript; charset=utf-8", STR(viewer_js));
+    req_answer(r, 200, "text/javascript; charset=utf-8", STR(file_viewer_js));
 }
 
 static const struct route routes[] = {
@@ -242,7 +242,7 @@ static bool allow(struct req *r, void *arg)
 
 static void on_count(void *arg, int change)
 {
-    struct viewer *v = arg;
+    struct file_viewer *v = arg;
     v->en->clients += (unsigned)change;
     engine_touch(v->en);
 }
@@ -278,7 +278,7 @@ static void keep(char *to, size_t size, struct str s)
 
 static void *open_viewer(struct fronts *all, const struct json *options)
 {
-    struct viewer *v = xnew(struct viewer);
+    struct file_viewer *v = xnew(struct file_viewer);
     struct engine *en = fronts_engine(all);
     v->en = en;
     const struct json *sandbox = json_get(options, "sandbox");
@@ -301,7 +301,7 @@ static void *open_viewer(struct fronts *all, const struct json *options)
 /* Serves a listening socket, and writes its address to oh-server-url. */
 static bool take(void *f, struct str name, int fd)
 {
-    struct viewer *v = f;
+    struct file_viewer *v = f;
     struct addr at;
     if (!str_starts(name, STR("viewer ")))
         return false;
@@ -314,13 +314,13 @@ static bool take(void *f, struct str name, int fd)
 
 static void drain(void *f, void (*fn)(void *arg), void *arg)
 {
-    struct viewer *v = f;
+    struct file_viewer *v = f;
     httpd_drain(v->httpd, fn, arg);
 }
 
 static const struct http_front *http(const void *f, unsigned i)
 {
-    const struct viewer *v = f;
+    const struct file_viewer *v = f;
     return i > 0 ? NULL : v ? &v->front : &bare_front;
 }
 
@@ -337,7 +337,7 @@ static int prepare(const struct options *given, struct json **own, struct err *e
 static const struct option_table options_viewer = {.section = "viewer",
                                                    .prepare = prepare};
 
-const struct front front_viewer = {
+const struct front front_file_viewer = {
     .name = "viewer",
     .options = &options_viewer,
     .open = open_viewer,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of this room share. */
-#ifndef OD_FRONT_VIEWER_OWN_H
-#define OD_FRONT_VIEWER_OWN_H
+#ifndef OD_FRONT_FILE_VIEWER_OWN_H
+#define OD_FRONT_FILE_VIEWER_OWN_H
 
 #include "base/json.h"
 #include "engine/engine.h"
@@ -29,9 +29,9 @@ struct viewer_ask {
  * file or a link leads out, NOTFOUND, INVALID only for a folder, UNSUPPORTED for a file
  * of another type or a damaged one, or another code.
  */
-int viewer_make_page(void *arg, const struct job_child *c, struct err *e);
+int file_viewer_make_page(void *arg, const struct job_child *c, struct err *e);
 
 /* Appends a path, which may be any bytes, or another text, as HTML. */
-int viewer_add_path(struct buf *out, const char *path);
+int file_viewer_add_path(struct buf *out, const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The helper of the file viewer: the client, the file, and its page. */
-#include "front/viewer/own.h"
+#include "front/file_viewer/own.h"
 
 #include "base/enc.h"
 #include "base/mime.h"
@@ -36,7 +36,7 @@ static int add_text(struct buf *out, struct str s)
     return rc;
 }
 
-int viewer_add_path(struct buf *out, const char *path)
+int file_viewer_add_path(struct buf *out, const char *path)
 {
     struct buf text = BUF_INIT(4 * PATH_MAX);
     int rc = utf8_repair(&text, str_of(path), true);
@@ -66,7 +66,7 @@ static int put_head(const struct job_child *c, const char *path, struct err *e)
     struct buf b = BUF_INIT(64 << 10);
     buf_addz(&b, "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
                  "<title>File Viewer - ");
-    viewer_add_path(&b, base_of(path));
+    file_viewer_add_path(&b, base_of(path));
     buf_addz(&b, "</title><style>html,body{margin:0;background:#eee;font:14px "
                  "sans-serif}#viewer-container{display:flex;flex-direction:column;"
                  "align-items:center}img{max-width:100%}canvas{width:816px;height:1056px;"
@@ -93,7 +93,7 @@ static int put_image(const struct job_child *c, const struct source *s, const ch
     rc = rc < 0 ? rc : put_head(c, s->path, e);
     if (rc == 0) {
         buf_addz(&out, "<img alt=\"");
-        viewer_add_path(&out, base_of(s->path));
+        file_viewer_add_path(&out, base_of(s->path));
         buf_addf(&out, "\" src=\"data:%s;base64,", type);
         rc = put(c, &out, e);
     }
@@ -289,7 +289,7 @@ static const char *type_of(int file)
     return NULL;
 }
 
-int viewer_make_page(void *arg, const struct job_child *c, struct err *e)
+int file_viewer_make_page(void *arg, const struct job_child *c, struct err *e)
 {
     const struct viewer_ask *a = arg;
     char name[32];
