@@ -119,13 +119,13 @@ GZIPPED := $(wildcard core/kernel/host/python/*.py core/shell/sh/session.* core/
     $(filter-out %_bootstrap.txt,$(wildcard applets/*.txt))
 # The live page: its script is one file, made of those in its folder. Any order works; this one
 # is the smallest when compressed.
-PAGE_ORDER := $(patsubst %,core/front/page/%.js,changes util files notebook control ports timeline \
+PAGE_ORDER := $(patsubst %,core/front/live_page/%.js,changes util files notebook control ports timeline \
     header app follow terminal stream screen terminal_player)
-PAGE_JS := $(PAGE_ORDER) $(filter-out core/front/page/form.js $(PAGE_ORDER),\
-    $(sort $(wildcard core/front/page/*.js)))
-PAGE := $(O)/gen/front/page/app.js.gz.h $(O)/gen/front/page/form.js.gz.h \
-    $(O)/gen/front/page/page.css.gz.h
-TEXTS := $(filter-out $(GZIPPED) $(PAGE_JS) core/front/page/form.js,$(sort $(wildcard $(foreach x,js sh bash html py txt,\
+PAGE_JS := $(PAGE_ORDER) $(filter-out core/front/live_page/form.js $(PAGE_ORDER),\
+    $(sort $(wildcard core/front/live_page/*.js)))
+PAGE := $(O)/gen/front/live_page/app.js.gz.h $(O)/gen/front/live_page/form.js.gz.h \
+    $(O)/gen/front/live_page/page.css.gz.h
+TEXTS := $(filter-out $(GZIPPED) $(PAGE_JS) core/front/live_page/form.js,$(sort $(wildcard $(foreach x,js sh bash html py txt,\
     core/*/*.$x core/*/*/*.$x core/*/*/*/*.$x applets/*.$x))))
 EMBEDDED := $(patsubst core/%,$(O)/gen/%.h,$(TEXTS:applets/%=core/%)) \
     $(patsubst core/%,$(O)/gen/%.gz.h,$(GZIPPED:applets/%=core/%)) $(PAGE)
@@ -134,10 +134,10 @@ define embed
 	@mkdir -p $(@D)
 	@build/embed.sh $1 | build/if-changed.sh $@ && touch $@
 endef
-$(O)/gen/front/page/app.js: $(PAGE_JS)
+$(O)/gen/front/live_page/app.js: $(PAGE_JS)
 	@mkdir -p $(@D)
 	@cat $(PAGE_JS) >$@
-$(O)/gen/front/page/app.js.gz.h: $(O)/gen/front/page/app.js build/embed.sh
+$(O)/gen/front/live_page/app.js.gz.h: $(O)/gen/front/live_page/app.js build/embed.sh
 	$(call embed,$< gz)
 $(O)/gen/%.gz.h: core/% build/embed.sh
 	$(call embed,$< gz)

@@ -17,7 +17,7 @@
 #include "fence/fence.h"
 #include "front/front.h"
 #include "front/fronts.h"
-#include "front/page/page.h"
+#include "front/live_page/live_page.h"
 #include "keeper/reaper.h"
 #include "net/addr.h"
 #include "net/sockpath.h"
@@ -586,7 +586,8 @@ static void say_page(const struct serve *s)
             continue;
         buf_reset(&address);
         put_address(&s->listeners[i], &address);
-        rc = page_link(&link, buf_str(&address), json_str(page, "prefix", ""), s->once);
+        rc = live_page_link(&link, buf_str(&address), json_str(page, "prefix", ""),
+                            s->once);
     }
     if (rc == 0)
         fprintf(stderr, "Page: %s (once, for ten minutes)\n", buf_z(&link));

@@ -53,7 +53,7 @@ module.exports = [
     },
     {
         // The live page: files that are joined, and what each of them has for the others.
-        files: ['**/front/page/*.js'],
+        files: ['**/front/live_page/*.js'],
         languageOptions: {
             globals: globals([
                 'AbortController', 'console', 'CSS', 'devicePixelRatio', 'EventTarget', 'File', 'history',

@@ -150,7 +150,7 @@ const freePort = () => new Promise(resolve => {
   });
 });
 
-// An nginx in front of a server, with a private folder: what core/front/page/README.md
+// An nginx in front of a server, with a private folder: what core/front/live_page/README.md
 // has for one. keep: requests keep BELOW. Returns its address, with BELOW.
 async function nginx(to, keep = false) {
   const root = fs.mkdtempSync(path.join(T, 'nginx-'));

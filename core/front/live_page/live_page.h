@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The link to the live page that od serve prints. See README.md. */
-#ifndef OD_FRONT_PAGE_PAGE_H
-#define OD_FRONT_PAGE_PAGE_H
+#ifndef OD_FRONT_LIVE_PAGE_H
+#define OD_FRONT_LIVE_PAGE_H
 
 #include "base/buf.h"
 
@@ -11,6 +11,7 @@
  * page's path, as "/box/17". Returns -1 if no browser can open the page there: a unix
  * socket, or the listener of another front-end.
  */
-int page_link(struct buf *out, struct str address, struct str prefix, const char *token);
+int live_page_link(struct buf *out, struct str address, struct str prefix,
+                   const char *token);
 
 #endif

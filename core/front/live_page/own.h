@@ -6,8 +6,8 @@
  *   ports.c    the ports that programs listen at
  *   link.c     the address that logs in once
  */
-#ifndef OD_FRONT_PAGE_OWN_H
-#define OD_FRONT_PAGE_OWN_H
+#ifndef OD_FRONT_LIVE_PAGE_OWN_H
+#define OD_FRONT_LIVE_PAGE_OWN_H
 
 #include "front/front.h"
 #include "access/access.h"
@@ -25,7 +25,7 @@ struct page_file {
     char name[64]; /* STEM.HASH.END */
 };
 
-struct page {
+struct live_page {
     struct http_front front;
     struct fronts *fronts;
     struct access *access;
@@ -45,9 +45,9 @@ struct page {
  * most half a minute. app: the path of the app, if r's login has RIGHT_USE; host: with
  * --preview-host, the app as HOST/PATH, without scheme and port.
  */
-void page_ports(struct req *r);
-void page_ports_init(struct page *p);
+void live_page_ports(struct req *r);
+void live_page_ports_init(struct live_page *p);
 /* Answers all waiting requests, as the worker ends. */
-void page_ports_end(struct page *p);
+void live_page_ports_end(struct live_page *p);
 
 #endif

@@ -6,7 +6,7 @@
  * login, it is the form. All that the page shows comes from routes of other front-ends
  * with .page, which accept its cookie and page token (front/logins.h).
  */
-#include "front/page/own.h"
+#include "front/live_page/own.h"
 
 #include "archive/zip_text.h"
 #include "base/enc.h"
@@ -14,13 +14,13 @@
 #include "base/xalloc.h"
 #include "engine/engine.h"
 #include "front/answer.h"
-#include "front/page/app.js.gz.h"
-#include "front/page/form.html.h"
-#include "front/page/form.js.gz.h"
-#include "front/page/frame.html.h"
-#include "front/page/page.css.gz.h"
-#include "front/page/page.h"
-#include "front/page/page.html.h"
+#include "front/live_page/app.js.gz.h"
+#include "front/live_page/form.html.h"
+#include "front/live_page/form.js.gz.h"
+#include "front/live_page/frame.html.h"
+#include "front/live_page/page.css.gz.h"
+#include "front/live_page/live_page.h"
+#include "front/live_page/page.html.h"
 #include "os/self.h"
 
 #include <ctype.h>
@@ -54,7 +54,7 @@ static void page_fail(struct req *r, int status, const char *text)
 /* Adds the fields that limit what the page may do and who may frame it. */
 static void add_policy(struct req *r, const char *referrer)
 {
-    const struct page *p = req_arg(r);
+    const struct live_page *p = req_arg(r);
     struct buf policy = BUF_INIT(1 << 10);
     buf_addf(&policy,
              "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -77,7 +77,7 @@ static void add_policy(struct req *r, const char *referrer)
 
 static void show_form(struct req *r, int status, const char *why)
 {
-    const struct page *p = req_arg(r);
+    const struct live_page *p = req_arg(r);
     struct buf b = BUF_INIT(PAGE_MAX);
     struct str rest = buf_str(&p->form), before = str_cut(&rest, '@');
     buf_adds(&b, before);
@@ -99,7 +99,7 @@ static void get_bare(struct req *r)
 
 static void get_page(struct req *r)
 {
-    const struct page *p = req_arg(r);
+    const struct live_page *p = req_arg(r);
     if (req_right(r) == RIGHT_NONE) {
         bool keyed = access_keyed(p->access, req_at(r));
         show_form(r, 401,
@@ -120,7 +120,7 @@ static void get_page(struct req *r)
 
 static void get_file(struct req *r)
 {
-    const struct page *p = req_arg(r);
+    const struct live_page *p = req_arg(r);
     const struct page_file *f = p->files, *end = f + PAGE_FILES;
     char tag[sizeof(f->name) + 2];
     while (f < end && !str_eq(req_param(r, "file"), str_of(f->name)))
@@ -152,7 +152,7 @@ static void get_file(struct req *r)
  */
 static void get_frame(struct req *r)
 {
-    const struct page *p = req_arg(r);
+    const struct live_page *p = req_arg(r);
     char policy[1024];
     snprintf(policy, sizeof(policy),
              "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
@@ -178,7 +178,7 @@ static void put_reach(struct json *j, const struct json *about)
 
 static void get_session(struct req *r)
 {
-    const struct page *p = req_arg(r);
+    const struct live_page *p = req_arg(r);
     const struct json *about = fronts_about(p->fronts);
     char token[LOGIN_TOKEN_HEX + 1];
     if (access_page_token(p->access, r, token) < 0) {
@@ -201,7 +201,7 @@ static void get_session(struct req *r)
 
 static void log_in(struct req *r)
 {
-    struct page *p = req_arg(r);
+    struct live_page *p = req_arg(r);
     engine_touch(fronts_engine(p->fronts));
     access_log_in(p->access, r, LOGIN_COOKIE_PAGE);
     req_header_add(r, "Cache-Control", "no-store");
@@ -209,7 +209,7 @@ static void log_in(struct req *r)
 
 static void try_once(struct req *r, struct str once)
 {
-    struct page *p = req_arg(r);
+    struct live_page *p = req_arg(r);
     enum late said = access_late(p->access, &door_native, r, "once", once);
     if (said == LATE_COUNTS) {
         log_in(r);
@@ -223,7 +223,7 @@ static void try_once(struct req *r, struct str once)
 
 static void try_key(struct req *r, struct str key)
 {
-    struct page *p = req_arg(r);
+    struct live_page *p = req_arg(r);
     enum late said = access_late(p->access, &door_native, r, "key", key);
     if (said == LATE_COUNTS) {
         log_in(r);
@@ -238,7 +238,7 @@ static void try_key(struct req *r, struct str key)
 
 static void post_session(struct req *r)
 {
-    struct page *p = req_arg(r);
+    struct live_page *p = req_arg(r);
     struct buf key = BUF_INIT(LIMIT_API_KEY_MAX), once = BUF_INIT(LOGIN_TOKEN_HEX + 1);
     bool has_key = http_query(req_body(r), "key", &key) > 0;
     bool has_once = http_query(req_body(r), "once", &once) > 0;
@@ -262,7 +262,7 @@ static void post_session(struct req *r)
 
 static void delete_session(struct req *r)
 {
-    struct page *p = req_arg(r);
+    struct live_page *p = req_arg(r);
     access_log_out(p->access, r, LOGIN_COOKIE_PAGE);
     req_header_add(r, "Cache-Control", "no-store");
     req_answer(r, 204, NULL, STR(""));
@@ -338,7 +338,7 @@ static const struct route routes[] = {
      .answers = end_answers},
     {.methods = HTTP_GET,
      .path = "/ui/ports",
-     .run = page_ports,
+     .run = live_page_ports,
      .right = RIGHT_VIEW,
      .marks = ROUTE_PAGE,
      .query = ports_query,
@@ -445,7 +445,7 @@ static void name_file(struct page_file *f, const char *stem, const char *end,
 }
 
 /* Appends text, with each %STEM.END% replaced by the file's path. */
-static void fill_in(const struct page *p, struct buf *out, const char *text)
+static void fill_in(const struct live_page *p, struct buf *out, const char *text)
 {
     struct str rest = str_of(text);
     while (rest.n > 0) {
@@ -466,7 +466,7 @@ static void *open_page(struct fronts *all, const struct json *given)
     const struct json *own = json_get(given, "page");
     if (!json_bool(own, "ui", false))
         return NULL;
-    struct page *p = xnew(struct page);
+    struct live_page *p = xnew(struct live_page);
     uint8_t hash[HASH_SHA256_SIZE];
     struct buf hex = BUF_INIT(2 * HASH_SHA256_SIZE);
     static const char js[] = "text/javascript; charset=utf-8";
@@ -498,7 +498,7 @@ static void *open_page(struct fronts *all, const struct json *given)
     struct str embed = json_str(own, "embed", "");
     p->embed = xstrndup(embed.p, embed.n);
     access_set_outside(p->access, origin, json_str(own, "prefix", ""), embed.n > 0);
-    page_ports_init(p);
+    live_page_ports_init(p);
     buf_init(&p->once, 2 * HASH_SHA256_SIZE);
     dec_base64(&p->once, json_str(own, "once", ""));
     return p;
@@ -506,21 +506,21 @@ static void *open_page(struct fronts *all, const struct json *given)
 
 static const struct http_front *http(const void *f, unsigned i)
 {
-    const struct page *p = f;
+    const struct live_page *p = f;
     return i > 0 ? NULL : p ? &p->front : &bare;
 }
 
 /* The link that od serve printed counts from the first worker on. */
 static void start(void *f)
 {
-    struct page *p = f;
+    struct live_page *p = f;
     if (fronts_engine(p->fronts)->first && p->once.n == HASH_SHA256_SIZE)
         grants_put_once(&p->access->grants, (const uint8_t *)p->once.p);
 }
 
 static struct json *status(const void *f)
 {
-    const struct page *p = f;
+    const struct live_page *p = f;
     struct json *j = json_object(), *links = json_array();
     const struct json *at = json_first(json_get(fronts_about(p->fronts), "addresses"));
     char token[LOGIN_TOKEN_HEX + 1];
@@ -528,8 +528,8 @@ static struct json *status(const void *f)
     for (unsigned n = 0; at && n < LINKS_MAX; at = json_next(at)) {
         struct buf link = BUF_INIT(LINK_MAX);
         struct str address = json_str_value(at, "");
-        if (page_link(&link, p->origin[0] ? str_of(p->origin) : address,
-                      str_of(access_prefix(p->access)), token) == 0) {
+        if (live_page_link(&link, p->origin[0] ? str_of(p->origin) : address,
+                           str_of(access_prefix(p->access)), token) == 0) {
             json_push_str(links, buf_str(&link));
             n = p->origin[0] ? LINKS_MAX : n + 1;
         }
@@ -544,10 +544,10 @@ static struct json *status(const void *f)
 static void close_page(void *f, bool another)
 {
     (void)another;
-    page_ports_end(f);
+    live_page_ports_end(f);
 }
 
-const struct front front_page = {
+const struct front front_live_page = {
     .name = "page",
     .options = &options,
     .open = open_page,

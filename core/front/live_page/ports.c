@@ -3,7 +3,7 @@
  * The ports that programs listen at. The kernel does not report when they change, so they
  * are read once a second, but only while a request waits for a change.
  */
-#include "front/page/own.h"
+#include "front/live_page/own.h"
 
 #include "base/xalloc.h"
 #include "engine/engine.h"
@@ -22,12 +22,12 @@ enum {
     WAIT_LOOKS = 25, /* after these, the unchanged list is the answer */
     TAG_HEX = 16,
     EPHEMERAL = 32768, /* ports from here on are those that programs do not choose */
-    WAITING_MAX = 64 /* more requests are answered at once */
+    WAITING_MAX = 64   /* more requests are answered at once */
 };
 
 struct ports_wait {
     struct list node; /* in page.waiting */
-    struct page *p;
+    struct live_page *p;
     struct req *req;
     unsigned looks;
     char tag[TAG_HEX + 1]; /* of the list that the client has */
@@ -58,7 +58,7 @@ static bool is_of_host(const struct listening *l)
 }
 
 /* Finds the ports of apps, without ours; tag: a string that changes when they do. */
-static size_t find_apps(const struct page *p, struct listening all[LISTENING_MAX],
+static size_t find_apps(const struct live_page *p, struct listening all[LISTENING_MAX],
                         char tag[TAG_HEX + 1])
 {
     size_t found = listening(all), n = 0;
@@ -80,7 +80,7 @@ static size_t find_apps(const struct page *p, struct listening all[LISTENING_MAX
     return n;
 }
 
-static void answer(const struct page *p, struct req *r, const struct listening *all,
+static void answer(const struct live_page *p, struct req *r, const struct listening *all,
                    size_t n, const char *tag)
 {
     struct json *j = json_object(), *list = json_array();
@@ -128,9 +128,9 @@ static void on_gone(struct req *r, void *owner)
     wait_end(owner);
 }
 
-static void look_later(struct page *p);
+static void look_later(struct live_page *p);
 
-static void look(struct page *p, bool last)
+static void look(struct live_page *p, bool last)
 {
     struct listening all[LISTENING_MAX];
     struct list *it, *tmp;
@@ -148,16 +148,19 @@ static void look(struct page *p, bool last)
         look_later(p);
 }
 
-static void on_look(struct timer *t) { look(container_of(t, struct page, look), false); }
+static void on_look(struct timer *t)
+{
+    look(container_of(t, struct live_page, look), false);
+}
 
-static void look_later(struct page *p)
+static void look_later(struct live_page *p)
 {
     timer_begin(fronts_engine(p->fronts)->loop, &p->look, LOOK_MS, on_look);
 }
 
-void page_ports(struct req *r)
+void live_page_ports(struct req *r)
 {
-    struct page *p = req_arg(r);
+    struct live_page *p = req_arg(r);
     struct listening all[LISTENING_MAX];
     struct buf since = BUF_INIT(TAG_HEX + 1);
     char tag[TAG_HEX + 1];
@@ -180,9 +183,9 @@ void page_ports(struct req *r)
     p->nwaiting++;
 }
 
-void page_ports_init(struct page *p) { list_init(&p->waiting); }
+void live_page_ports_init(struct live_page *p) { list_init(&p->waiting); }
 
-void page_ports_end(struct page *p)
+void live_page_ports_end(struct live_page *p)
 {
     if (!list_empty(&p->waiting))
         look(p, true);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "front/page/page.h"
+#include "front/live_page/live_page.h"
 
-int page_link(struct buf *out, struct str address, struct str prefix, const char *token)
+int live_page_link(struct buf *out, struct str address, struct str prefix,
+                   const char *token)
 {
     static const struct {
         const char *all, *one; /* of every address of this machine, one of them */
