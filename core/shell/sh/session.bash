@@ -301,6 +301,7 @@ __od_M() {
 }
 # Prints what makes the user's traps on DEBUG and RETURN, which the file h has, overlook our
 # code. With set -x or -v they would show that, and are left as they are.
+# shellcheck disable=SC1091,SC2317 # the file h calls trap
 __od_W() {
     \builtin trap - DEBUG RETURN
     trap() {
