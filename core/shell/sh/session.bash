@@ -178,7 +178,7 @@ __od_H() {
 #?
 # The user's hooks at the prompt: they stand between A and Y, and find the status of the
 # command. Y marks the end of what they print.
-__od_A='__od_y&&\builtin :'$'\n'
+__od_A='__od_y&&\builtin : __od_'$'\n'
 __od_y() {
     __od_z=$?
     case $__od_f in 1) __od_z=$__od_s;; esac
