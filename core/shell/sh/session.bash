@@ -270,7 +270,7 @@ __od_N() {
     __od_D=' >/dev/null 2>/dev/null'
     case ${BASH_XTRACEFD-} in ''|25?|*[!0-9]*) ;; *) __od_D+=" $BASH_XTRACEFD>/dev/null";; esac
     __od_X1='__od_g&&__od_S&&! \builtin eval "$__od_x{ __od_b&&\\builtin : __od_;}'$__od_D$'\n${__od_j[1]-}"'
-    __od_i='; { ( \builtin printf %s\\n "$? $PIPESTATUS" >|"$__od_d/q";\builtin trap -p DEBUG ERR RETURN>|"$__od_d/h");__od_M "$-";} 2>/dev/null 254>&1'$__od_D'||__od_M "$-"'
+    __od_i='; { ( \builtin printf %s\\n "$? $PIPESTATUS" >|"$__od_d/q";\builtin trap -p DEBUG ERR RETURN>|"$__od_d/h");__od_M "$-";} 2>/dev/null 254>&1'$__od_D'||{ \builtin printf %s\\n "- $PIPESTATUS" >|"$__od_d/q";__od_M "$-";}'
     __od_w1=$__od_X1' <"$__od_d/i"'$__od_i
     __od_01=$__od_X1' </dev/null'$__od_i
     __od_X1+=$__od_i
