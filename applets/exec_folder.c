@@ -34,6 +34,7 @@ struct folder_copy {
     struct fileact *f; /* packs or unpacks here; NULL: it does not run */
     bool moving;       /* the request sends the folder, and does not look */
     bool whole;        /* all of the archive was transferred */
+    bool answered;     /* with what was unpacked there, before the packer here has ended */
     int64_t files, bytes;
 };
 
@@ -43,7 +44,7 @@ static void drop(void *arg)
     if (c->f)
         fileact_cancel(c->f);
     c->f = NULL;
-    c->moving = c->whole = false;
+    c->moving = c->whole = c->answered = false;
 }
 
 /* ---- what packs and unpacks here ---- */
@@ -75,6 +76,8 @@ static void on_here_done(void *arg, struct str result, const struct err *e)
     if (e->code) {
         c->link.e = *e;
         copy_fail(&c->link);
+    } else if (c->answered) {
+        copy_stop(&c->link);
     } else if (c->link.put) {
         c->whole = true;
         httpc_put_end(&c->link.http);
@@ -239,12 +242,18 @@ static void moved(struct folder_copy *c, const struct json *j)
             fileact_end_input(c->f);
         else
             copy_stop(l);
-    } else if (!c->whole || !json_is_number(json_get(j, "files"))) {
+    } else if (!json_is_number(json_get(j, "files"))) {
         copy_is_odd(l);
     } else {
         c->files = json_int(j, "files", 0);
         c->bytes = json_int(j, "bytes", 0);
-        copy_stop(l);
+        c->answered = true;
+        if (c->whole) {
+            copy_stop(l);
+        } else { /* what comes yet is behind the end of the archive */
+            httpc_release(&l->http);
+            l->asking = false;
+        }
     }
 }
 
