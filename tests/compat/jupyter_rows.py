@@ -163,6 +163,8 @@ def _(case):
                           {"code": f"print('one')\nwhile not os.path.exists({other!r}): time.sleep(.02)\n"
                                    "print('two')", "silent": False})
     seen = channels.until(lambda m: m["msg_type"] == "stream" and m["parent_header"]["msg_id"] == asked)
+    # Its place is stored after it was sent: by now, as another request has its answer.
+    same(case.http.get("/api/kernels/" + kernel).status_code, 200)
     case.server.kill_worker()
     wait_for(answers(lambda: case.http.get("/api/kernels/" + kernel).status_code == 200), "the next worker")
     with open(other, "w", encoding="ascii"):
