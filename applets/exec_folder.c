@@ -34,7 +34,7 @@ struct folder_copy {
     struct fileact *f; /* packs or unpacks here; NULL: it does not run */
     bool moving;       /* the request sends the folder, and does not look */
     bool whole;        /* all of the archive was transferred */
-    bool answered;     /* with what was unpacked there, before the packer here has ended */
+    bool answered;     /* the folder is there; the packer here may go on */
     int64_t files, bytes;
 };
 
