@@ -159,7 +159,7 @@ static void take_line(struct link *l, struct str line, struct err *why)
                 "this call did nothing: %.350s. Call again when that is mended", e.text);
     }
     if (l->connected && call_put(&l->call, line) < 0) {
-        l->broken = true; /* there is no memory for it */
+        l->broken = true; /* no memory for the line */
         call_leave(&l->call, 0);
     }
     if (l->connected || why->code)

@@ -27,7 +27,7 @@ struct mcp_talk {
     struct json *asked; /* owned: an array of requests, without arguments of tools */
     struct json *held;  /* owned: requests by their method, or the uri of a resource */
     struct buf out;     /* lines to pass on, which the caller takes */
-    bool fresh;         /* the next answer of a tool says that it is another server */
+    bool fresh;         /* the server is a new one: the next answer of a tool says so */
 };
 
 void mcp_talk_init(struct mcp_talk *t);

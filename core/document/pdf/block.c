@@ -21,7 +21,7 @@
 #define ONE_BASE    0.3f
 #define INDEX_SHIFT 0.65f
 #define WORD_GAP    0.1f /* a gap to the right of this size is a blank */
-#define APART       0.6f /* the same: letters that are further apart are no word */
+#define APART       0.6f /* letters with a larger gap are of different words */
 #define WIDER       0.2f /* how much wider a blank is than a gap between such letters */
 
 enum {

@@ -387,7 +387,7 @@ static void stop(struct tool_call *c, enum tool_stop why)
     const struct action_cell *cell = action_cell_find(c->actions, r->cell);
     bool waits = a && (!a->begun || (cell && cell->cell && cell_waits(cell->cell)));
     if (a && (why == TOOL_CANCELLED || (why == TOOL_TIMED_OUT && waits))) {
-        actions_cancel(c->actions, r->cell, &e); /* nobody expects it to run later */
+        actions_cancel(c->actions, r->cell, &e); /* its client no longer waits for it */
     } else if (r->cell) {
         t->command = r->cell;
         t->to = t->line = 0;
