@@ -227,9 +227,9 @@ int browse_show(const struct browse_options *o, struct browser_seen *seen)
     return shot && write_file(o->shot, buf_str(&seen->shot)) != 0 ? BROWSE_OURS : status;
 }
 
-struct browser_look browse_look(const struct browse_options *o)
+struct browser_want browse_want(const struct browse_options *o)
 {
-    return (struct browser_look){.tree = true,
+    return (struct browser_want){.tree = true,
                                  .shot = o->shot != NULL,
                                  .text = !o->tree,
                                  .compact = !o->full_tree,
@@ -251,7 +251,7 @@ static int put_har(const struct browse_options *o, struct browser *b)
 
 static int visit(const struct browse_options *o, struct browser *b)
 {
-    struct browser_look look = browse_look(o);
+    struct browser_want want = browse_want(o);
     struct browser_seen seen;
     struct err e = ERR_INIT;
     struct buf go = BUF_INIT(1 << 20), address = BUF_INIT(1 << 19);
@@ -267,13 +267,13 @@ static int visit(const struct browse_options *o, struct browser *b)
     buf_release(&address);
     /* Actions refer to elements by bids, which an observation before them gives. */
     if (r == 0 && o->actions.n &&
-        browser_see(b, &(struct browser_look){.tree = true}, &seen, &e) == 0) {
+        browser_see(b, &(struct browser_want){.tree = true}, &seen, &e) == 0) {
         browser_seen_release(&seen);
         r = browser_act(b, buf_str(&o->actions));
     }
     browser_finish_downloads(b, BROWSER_STALLED_MS);
     int archived = o->har ? put_har(o, b) : 0;
-    if (browser_see(b, &look, &seen, &e) < 0) {
+    if (browser_see(b, &want, &seen, &e) < 0) {
         browser_seen_release(&seen);
         buf_addz(&o->shown->error, e.text);
         return browse_fail(e.text);

@@ -40,7 +40,7 @@ int browse_fail(const char *text);
 /* Turns an argument of the command line into an address for a browser. */
 void browse_address(struct buf *out, const char *given);
 /* Returns what the options ask to see. */
-struct browser_look browse_look(const struct browse_options *o);
+struct browser_want browse_want(const struct browse_options *o);
 /* Writes an archive to o->har. Returns 0, or the exit status after an error message. */
 int browse_write_har(const struct browse_options *o, struct str har);
 /* Prints the result, and writes the picture. Returns the exit status. */

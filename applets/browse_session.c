@@ -101,7 +101,7 @@ static struct json *ask(struct asking *a, struct client *client, struct json *ta
 static struct json *what_of(const struct browse_options *o)
 {
     struct json *what = json_object(), *look = json_object();
-    struct browser_look want = browse_look(o);
+    struct browser_want want = browse_want(o);
     struct buf first = BUF_INIT(1 << 20), address = BUF_INIT(1 << 19);
     if (o->url) {
         browse_address(&address, o->url);

@@ -200,8 +200,8 @@ static const struct option {
     {"folder", offsetof(struct image, folder), NULL, 1 << MAKE},
     {"force", offsetof(struct image, spec.force), NULL, 1 << ADD | 1 << MAKE},
     {"skip-missing", offsetof(struct image, spec.skip_missing), NULL, 1 << ADD},
-    {"look", offsetof(struct image, spec.look_all), NULL, 1 << ADD},
-    {"no-look", offsetof(struct image, spec.no_look), NULL, 1 << ADD},
+    {"look", offsetof(struct image, spec.unpack_all), NULL, 1 << ADD},
+    {"no-look", offsetof(struct image, spec.no_unpack), NULL, 1 << ADD},
     {"verify", offsetof(struct image, spec.verify), NULL, 1 << ADD},
 };
 

@@ -48,7 +48,7 @@ FAST := $(addprefix action/,actions group line log order) archive/ \
     $(addprefix document/pdf/,content object text) eventlog/ \
     $(addprefix front/events/,flow link) html/ $(addprefix http/,http ws) io/stream \
     $(addprefix kernel/host/,jmsg zmtp) net/tls_gcm search/walk \
-    $(addprefix term/,act line picture_do picture_look row text) $(addprefix text/,automaton diff glob pattern) \
+    $(addprefix term/,act line picture_do picture_rows row text) $(addprefix text/,automaton diff glob pattern) \
     $(addprefix webpage/web,body text)
 # The others have -Oz where the compiler knows it (gcc 12), which saves 33 KB of -Os.
 CC_TAKES = $(if $(shell $(CC) $1 -E -x c /dev/null >/dev/null 2>&1 && echo yes),$1,$2)

@@ -328,7 +328,7 @@ struct kernel *action_kernel(const struct actions *all, struct str session, bool
                              struct err *e);
 
 /* Looks again, at the end of this turn, which actions may begin. */
-void actions_look_again(struct actions *all);
+void actions_check_waiting(struct actions *all);
 
 /* The object of the front-end that foreign kinds belong to; borrowed. */
 void actions_set_foreign(struct actions *all, void *front);

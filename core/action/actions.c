@@ -200,7 +200,7 @@ void actions_turn(struct actions *all)
         ;
 }
 
-void actions_look_again(struct actions *all) { task_defer(all->en->loop, &all->turn); }
+void actions_check_waiting(struct actions *all) { task_defer(all->en->loop, &all->turn); }
 
 void action_go(struct action *a)
 {

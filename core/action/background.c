@@ -83,7 +83,7 @@ static void end(struct actions *all, struct background *t, const struct command_
     } else {
         buf_addz(&text, "How the command ended is not known: its session is gone");
     }
-    /* event_look reads the beginning of the line, so these members come first. */
+    /* event_members reads the beginning of the line, so these members come first. */
     buf_addz(&b, ",\"observation\":\"ended\",\"exit_code\":");
     if (known)
         buf_addf(&b, "%d,\"content\":", c->exit);

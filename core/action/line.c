@@ -50,10 +50,10 @@ static struct str take_string(struct str *s)
     return token;
 }
 
-void event_look(struct str line, struct event_look *out)
+void event_members(struct str line, struct event_members *out)
 {
     struct event_line head;
-    *out = (struct event_look){.kind = LOOK_OTHER};
+    *out = (struct event_members){.kind = EVENT_OTHER};
     if (!event_head(line, &head))
         return;
     out->id = head.id;
@@ -63,10 +63,10 @@ void event_look(struct str line, struct event_look *out)
         struct str key = take_string(&s);
         if (key.n != ACTION_KEY + 2)
             return;
-        out->kind = LOOK_ACTION;
+        out->kind = EVENT_ACTION;
         out->key = str_sub(key, 1, ACTION_KEY);
     } else if (skip(&s, STR(",\"cause\":")) && take_number(&s, &out->cause)) {
-        out->kind = LOOK_END;
+        out->kind = EVENT_END;
     } else {
         return;
     }
@@ -76,7 +76,7 @@ void event_look(struct str line, struct event_look *out)
     }
     if (skip(&s, STR(",\"client_id\":")))
         out->client_id = take_string(&s);
-    out->has_output = out->kind == LOOK_END && skip(&s, STR(",\"output\":{\"from\":")) &&
+    out->has_output = out->kind == EVENT_END && skip(&s, STR(",\"output\":{\"from\":")) &&
                       take_number(&s, &out->from) && skip(&s, STR(",\"to\":")) &&
                       take_number(&s, &out->to) && skip(&s, STR("}"));
     out->ended = out->has_output && skip(&s, STR(",\"observation\":\"ended\","));

@@ -117,8 +117,8 @@ const struct batch_line *actions_batch_line(struct actions *all, unsigned i)
         }
         struct batch_line *b = &all->lines[all->nlines++];
         b->text = str_n(rest.p, n);
-        event_look(b->text, &b->look);
-        b->id = b->look.id;
+        event_members(b->text, &b->members);
+        b->id = b->members.id;
         all->lines_end += n + 1;
     }
     return &all->lines[i];
@@ -235,15 +235,15 @@ const char *log_source(struct str line)
 static void index_line(void *arg, struct str line)
 {
     struct actions *all = arg;
-    struct event_look l;
+    struct event_members l;
     struct buf name = BUF_INIT(ACTION_CLIENT_MAX);
-    event_look(line, &l);
-    if (l.kind == LOOK_END) {
+    event_members(line, &l);
+    if (l.kind == EVENT_END) {
         known_end(all, l.cause, l.id);
-    } else if (l.kind == LOOK_ACTION && l.client_id.n > 0) {
+    } else if (l.kind == EVENT_ACTION && l.client_id.n > 0) {
         if (event_unquote(l.client_id, &name) == 0)
             known_add(all, 'c', buf_str(&name), l.id);
-    } else if (l.kind == LOOK_ACTION && log_source(line)) {
+    } else if (l.kind == EVENT_ACTION && log_source(line)) {
         known_add(all, 'k', l.key, l.id);
     }
     buf_release(&name);

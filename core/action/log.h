@@ -19,9 +19,9 @@ extern const struct str log_hidden;
 uint64_t actions_next_id(const struct actions *all);
 
 /* The first members of an event's line, in their order. Texts borrow from the line. */
-struct event_look {
+struct event_members {
     uint64_t id;
-    enum { LOOK_OTHER, LOOK_ACTION, LOOK_END } kind;
+    enum { EVENT_OTHER, EVENT_ACTION, EVENT_END } kind;
     struct str key;       /* ACTION: 32 digits */
     uint64_t cause;       /* END */
     struct str session;   /* as in JSON; a session's name needs no escapes */
@@ -31,7 +31,7 @@ struct event_look {
                    observation */
     uint64_t from, to;
 };
-void event_look(struct str line, struct event_look *out);
+void event_members(struct str line, struct event_members *out);
 /* Decodes a JSON string with its quotes. Returns -1 if token is not one. */
 int event_unquote(struct str token, struct buf *out);
 
@@ -50,9 +50,9 @@ struct json *actions_observation(struct actions *all, uint64_t end,
 
 /* A line of the batch, without its newline. */
 struct batch_line {
-    struct str text; /* borrowed from the batch, as are the texts in look */
+    struct str text; /* borrowed from the batch, as are those of members */
     uint64_t id;
-    struct event_look look;
+    struct event_members members;
 };
 /*
  * Reads the lines from c on into the batch that all links share. Returns false if there

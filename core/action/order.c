@@ -421,7 +421,7 @@ void order_again(struct actions *all, uint64_t id, bool new_server)
     static const struct action_kind lost = {.name = "error", .foreign = true};
     struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX), client = BUF_INIT(ACTION_CLIENT_MAX);
     struct err e = ERR_INIT;
-    struct event_look l;
+    struct event_members l;
     if (actions_line(all, id, &line) < 0) {
         buf_release(&line);
         return; /* too old to be kept */
@@ -430,7 +430,7 @@ void order_again(struct actions *all, uint64_t id, bool new_server)
     const char *source = log_source(buf_str(&line));
     if (source)
         json_free(json_take(m, "source"));
-    event_look(buf_str(&line), &l);
+    event_members(buf_str(&line), &l);
     bool outside = is_outside(source, m);
     const struct action_kind *k = outside ? outside_kind(json_str(m, "action", ""))
                                           : action_kind_of(m);

@@ -250,11 +250,11 @@ static void left_add(struct left *l, uint64_t id)
 static void on_scanned(void *arg, struct str line)
 {
     struct left *left = arg;
-    struct event_look l;
-    event_look(line, &l);
-    if (l.kind == LOOK_ACTION)
+    struct event_members l;
+    event_members(line, &l);
+    if (l.kind == EVENT_ACTION)
         left_add(left, l.id);
-    for (size_t i = 0; l.kind == LOOK_END && i < left->n; i++) {
+    for (size_t i = 0; l.kind == EVENT_END && i < left->n; i++) {
         if (left->ids[i] == l.cause) {
             memmove(left->ids + i, left->ids + i + 1,
                     (--left->n - i) * sizeof(left->ids[0]));

@@ -187,7 +187,7 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
     if (kind == NOTE_STARTED)
         action_running(a, a->session, op->id, to);
     else if (kind == NOTE_WAITING || kind == NOTE_PROBABLY_WAITING)
-        actions_look_again(a->all); /* those that it would block fail */
+        actions_check_waiting(a->all); /* those that it would block fail */
 }
 
 static void on_done(struct op *op)

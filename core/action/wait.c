@@ -77,15 +77,15 @@ static int command_of(struct actions *all, uint64_t action, char id[LIMIT_ID + 1
                       struct err *e)
 {
     struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    struct event_look look = {0};
+    struct event_members found = {0};
     const struct action *a = actions_find(all, action);
     id[0] = 0;
     if (a && a->command[0])
         memcpy(id, a->command, sizeof(a->command));
     else if (actions_line(all, action, &line) == 0)
-        event_look(buf_str(&line), &look);
-    if (look.kind == LOOK_ACTION && look.key.n == ACTION_KEY)
-        snprintf(id, LIMIT_ID + 1, "act:%.*s:%llu", STR_ARG(look.key),
+        event_members(buf_str(&line), &found);
+    if (found.kind == EVENT_ACTION && found.key.n == ACTION_KEY)
+        snprintf(id, LIMIT_ID + 1, "act:%.*s:%llu", STR_ARG(found.key),
                  (unsigned long long)action);
     buf_release(&line);
     return id[0] ? 0

@@ -88,10 +88,10 @@ void screen_tell(struct audience *s, unsigned news)
     }
 }
 
-void screen_look(const struct screen_viewer *v, struct screen_look *out)
+void screen_facts(const struct screen_viewer *v, struct screen_facts *out)
 {
     const struct audience *s = v->screen;
-    *out = (struct screen_look){
+    *out = (struct screen_facts){
         .state = s->state,
         .why = "this session has no browser: an action browse or page opens it",
         .text = buf_str(&s->text),

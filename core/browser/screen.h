@@ -79,7 +79,7 @@ struct screen_viewer {
 };
 
 /* What all viewers of a session see. Pointers are borrowed until the next call. */
-struct screen_look {
+struct screen_facts {
     enum screen_state state;
     const char *why;           /* of NONE, for people */
     struct str text;           /* of TEXT: the page */
@@ -101,7 +101,7 @@ int screen_watch(struct engine *en, struct str session, struct screen_viewer *v,
                  struct err *e);
 /* Stops watching. Idempotent. stays: a driver's lease waits to be taken again. */
 void screen_leave(struct screen_viewer *v, bool stays);
-void screen_look(const struct screen_viewer *v, struct screen_look *out);
+void screen_facts(const struct screen_viewer *v, struct screen_facts *out);
 /* The viewer has painted the picture. */
 void screen_seen(struct screen_viewer *v, uint32_t seq);
 /* The viewer has room again after frame returned false. */

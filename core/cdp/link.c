@@ -251,7 +251,7 @@ static void on_late(struct timer *t)
 
 static void on_word(struct cdp_link *k)
 {
-    halt_look(k->c->stop);
+    halt_check(k->c->stop);
     if (k->c->stop->ended) {
         cdp_end(k->c, ERR_CANCELLED, "it was interrupted");
         fail(k, ERR_CANCELLED, "it was interrupted");

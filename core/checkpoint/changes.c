@@ -201,7 +201,7 @@ static int other_tree(const struct checkpoint_call *q, struct store *s, struct t
     /* By the checkpoint's patterns: files that it left out are not changes. */
     struct checkpoint_call same = *q;
     same.exclude = json_get(from, "exclude");
-    store_only_look(s);
+    store_only_read(s);
     int rc = trees_open(t, e);
     if (rc == 0)
         rc = trees_scan(&same, s, t, from,

@@ -60,13 +60,13 @@ struct scanned {
     const char *root;
 };
 /*
- * Scans all folders. last: a record with the same folders, or NULL. look_max: as in
+ * Scans all folders. last: a record with the same folders, or NULL. stat_max: as in
  * struct tree_scan. tree becomes the manifest whose entries are the folders. watch: it
  * may use the watches of the call, and the caller ends *watch when tree is in the store;
  * NULL: it reads all. Returns -1 and sets *e.
  */
 int trees_scan(const struct checkpoint_call *q, struct store *s, struct trees *t,
-               const struct json *last, uint64_t look_max, struct scan_watch **watch,
+               const struct json *last, uint64_t stat_max, struct scan_watch **watch,
                struct content_ref *tree, struct scanned *out, struct err *e);
 /*
  * The newest record of that user with these folders, or NULL; the caller owns it. Not

@@ -207,7 +207,7 @@ static int scan_now(struct undo *u, struct err *e)
     struct checkpoint_call same = *u->q;
     struct scanned n = {0};
     same.exclude = json_get(u->record, "exclude");
-    store_only_look(u->s);
+    store_only_read(u->s);
     int rc = trees_scan(&same, u->s, &u->t, u->record,
                         json_bool(u->q->args, "diff", false) ? CHECKPOINT_DIFF_FILE : 0,
                         NULL, &u->now, &n, e);

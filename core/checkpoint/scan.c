@@ -201,7 +201,7 @@ __attribute__((noinline)) static int read_file(struct scan_walk *w, int fd,
         struct err why = ERR_INIT;
         x->racy = is_racy_file(w, x);
         int rc = content_put_file(w->q->s, fd, x->size, st->blocks * 512 < x->size,
-                                  !store_only_looks(w->q->s) || x->size <= w->q->look_max,
+                                  !store_only_reads(w->q->s) || x->size <= w->q->stat_max,
                                   w->space, &x->content, &why);
         if (rc < 0) {
             *e = why;

@@ -44,7 +44,7 @@ struct tree_scan {
         *watch; /* knows folders that have not changed (watch.h); NULL: none */
     const struct mapped *mapped; /* files whose times may not tell (mapped.h) */
     uint64_t file_max;           /* larger files are gaps; 0: no limit */
-    uint64_t look_max;           /* if the store only looks: files that are kept for it */
+    uint64_t stat_max;           /* if the store only looks: files that are kept for it */
     /* Folders, by device and inode, that are no part of the tree: the server's own. */
     struct scan_hidden {
         uint64_t dev, ino;

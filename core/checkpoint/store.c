@@ -288,13 +288,13 @@ static int writer_begin(struct store *s, struct err *e)
     struct writer *w = &s->w;
     if (w->fd >= 0)
         return 0;
-    BUG_ON(s->lock < 0 && !s->only_look);
+    BUG_ON(s->lock < 0 && !s->only_reads);
     store_enter(s);
-    if (s->only_look)
+    if (s->only_reads)
         w->fd = openat(s->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (s->only_look && w->fd < 0)
+    if (s->only_reads && w->fd < 0)
         w->fd = file_of_text("od-checkpoint", STR(""));
-    if (!s->only_look) {
+    if (!s->only_reads) {
         unlinkat(s->packs, growing, 0);
         w->fd = openat(s->packs, growing, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     }
@@ -312,7 +312,7 @@ int writer_add(struct store *s, const struct content_sum *sum, uint32_t raw,
 {
     struct writer *w = &s->w;
     struct pack_head h = {HEAD_MAGIC, (uint32_t)stored.n, raw, 0, *sum};
-    if ((w->n == STORE_PACK_OBJECTS || w->at >= STORE_PACK_BYTES) && !s->only_look &&
+    if ((w->n == STORE_PACK_OBJECTS || w->at >= STORE_PACK_BYTES) && !s->only_reads &&
         store_commit(s, false, e) < 0)
         return -1;
     if (writer_begin(s, e) < 0)
@@ -380,7 +380,7 @@ int store_commit(struct store *s, bool durable, struct err *e)
 {
     struct writer *w = &s->w;
     char name[PACK_NAME + 1], file[PACK_FILE];
-    if (w->fd < 0 || s->only_look)
+    if (w->fd < 0 || s->only_reads)
         return 0;
     random_hex(name, PACK_NAME);
     buf_fill(file, sizeof(file), "%s.pack", name);
@@ -584,8 +584,8 @@ int store_become(struct store *s, const struct store_user *user, struct err *e)
 }
 
 int store_folder(const struct store *s) { return s->fd; }
-void store_only_look(struct store *s) { s->only_look = true; }
-bool store_only_looks(const struct store *s) { return s->only_look; }
+void store_only_read(struct store *s) { s->only_reads = true; }
+bool store_only_reads(const struct store *s) { return s->only_reads; }
 
 int store_write_file(const struct store *s, const char *name, struct str text,
                      bool durable, struct err *e)

@@ -62,8 +62,8 @@ void store_leave(const struct store *s);
 /* The folder, for files of other kinds that are in it. */
 int store_folder(const struct store *s);
 /* Nothing that is put from here on is kept: it can be read until the store is closed. */
-void store_only_look(struct store *s);
-bool store_only_looks(const struct store *s);
+void store_only_read(struct store *s);
+bool store_only_reads(const struct store *s);
 
 bool store_has(struct store *s, const struct content_sum *sum);
 /*

@@ -54,7 +54,7 @@ struct writer {
 
 struct store {
     int fd, packs, lock; /* folders; the lock's file, -1: it does not write */
-    bool only_look, as_user;
+    bool only_reads, as_user;
     uid_t uid;
     gid_t gid;
     struct pack *pack; /* owned */

@@ -290,7 +290,7 @@ struct scanning {
     struct store *s;
     struct trees *t;
     const struct content_ref *was; /* NULL: the last checkpoint is not known */
-    uint64_t look_max;
+    uint64_t stat_max;
     struct scan_watch *watch; /* NULL: none */
     struct mapped mapped;
     struct ignore *skip;
@@ -327,7 +327,7 @@ static int scan_one(struct scanning *g, size_t i, struct scanned *out, struct bu
                           .watch = g->watch,
                           .mapped = &g->mapped,
                           .file_max = g->q->file_max,
-                          .look_max = g->look_max};
+                          .stat_max = g->stat_max};
     store_enter(g->s);
     hide(&c, 0, g->q->store);
     hide(&c, 1, g->q->hide);
@@ -362,13 +362,13 @@ static int scan_all(struct scanning *g, struct content_ref *tree, struct scanned
 }
 
 int trees_scan(const struct checkpoint_call *q, struct store *s, struct trees *t,
-               const struct json *last, uint64_t look_max, struct scan_watch **watch,
+               const struct json *last, uint64_t stat_max, struct scan_watch **watch,
                struct content_ref *tree, struct scanned *out, struct err *e)
 {
     struct scanning g = {.q = q,
                          .s = s,
                          .t = t,
-                         .look_max = look_max,
+                         .stat_max = stat_max,
                          .skip = patterns(q->exclude),
                          .space = BUF_INIT(MANIFEST_MAX),
                          .old = BUF_INIT(MANIFEST_MAX)};

@@ -4,7 +4,7 @@
  * may block.
  *
  *   fileact.c         the table of verbs, the parent's side
- *   fileact_look.c    arguments, paths, stat, list
+ *   fileact_list.c    arguments, paths, stat, list
  *   fileact_tree.c    trees that are copied and removed
  *   fileact_change.c  mkdir, move, copy, remove, chmod
  *   fileact_join.c    join
@@ -53,7 +53,7 @@ fa_fn fa_stat, fa_list, fa_mkdir, fa_move, fa_copy, fa_remove, fa_replace, fa_jo
     fa_chmod, fa_archive, fa_extract, fa_watch, fa_send, fa_send_lines, fa_receive,
     fa_receive_all, fa_received, fa_folders, fa_snapshot;
 
-/* ---- fileact_look.c ---- */
+/* ---- fileact_list.c ---- */
 
 struct str fa_str(const struct fa *f, const char *name, const char *dflt);
 bool fa_bool(const struct fa *f, const char *name);

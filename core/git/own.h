@@ -7,7 +7,7 @@
  *   find.c    where repositories are
  *   base.c    which commit changes are compared with
  *   change.c  GIT_CHANGES, GIT_COMMIT_CHANGES
- *   look.c    GIT_FILE, GIT_COMMITS, GIT_ABOUT
+ *   show.c    GIT_FILE, GIT_COMMITS, GIT_ABOUT
  *   patch.c   GIT_PATCH
  */
 #ifndef OD_GIT_OWN_H

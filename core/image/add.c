@@ -429,7 +429,7 @@ static void wanted(const struct json *config, unsigned i, const struct image_fil
         j = json_next(j);
     struct str id = json_str_value(j, "");
     *want = 0;
-    if (id.n == 7 + IMAGE_HEX && str_starts(id, STR("sha256:")) && !look_is_gzip(f))
+    if (id.n == 7 + IMAGE_HEX && str_starts(id, STR("sha256:")) && !layer_is_gzip(f))
         snprintf(want, IMAGE_HEX + 1, "%s", id.p + 7);
 }
 

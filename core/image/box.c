@@ -252,7 +252,7 @@ static int open_archive(struct image_box *b, const char *path, struct err *e)
     if (b->fd < 0)
         return -1;
     struct image_file all = {.fd = b->fd, .size = b->size};
-    if (look_is_gzip(&all))
+    if (layer_is_gzip(&all))
         return err_set(e, ERR_UNSUPPORTED,
                        "%.200s is compressed as a whole: give gunzip's output", path);
     struct err why = ERR_INIT;

@@ -160,11 +160,11 @@ const struct image_binary *change_binary(const struct image_spec *s,
 static int layer_tar(const struct change *c, const struct image_links *k,
                      const struct image_binary *binary, struct buf *out, struct err *e)
 {
-    const struct image_look *l = k->looks.at;
+    const struct image_place *l = k->places.at;
     for (unsigned i = 0; i + 1 < l->parts_n; i++) {
         const struct image_part *p = &l->parts[i];
         struct tar_entry x = {.name = str_of(p->path), .type = TAR_FOLDER, .mode = 0755};
-        if (p->kind == LOOK_FOLDER) {
+        if (p->kind == IMAGE_FOLDER) {
             x.mode = p->mode;
             x.uid = p->uid;
             x.gid = p->gid;
@@ -175,11 +175,11 @@ static int layer_tar(const struct change *c, const struct image_links *k,
     }
     const struct image_part *last = &l->parts[l->parts_n - 1];
     struct tar_entry x = {.name = str_of(last->path), .mode = 0755};
-    if (last->kind == LOOK_FOLDER)
+    if (last->kind == IMAGE_FOLDER)
         return err_set(e, ERR_EXISTS,
                        "%.200s is a folder in the image: choose another --dest",
                        c->spec->dest);
-    if (last->kind != LOOK_NOTHING && !last->ours && !c->spec->force)
+    if (last->kind != IMAGE_NOTHING && !last->ours && !c->spec->force)
         return err_set(
             e, ERR_EXISTS,
             "the image has another program at %.200s: choose another --dest, or "
@@ -320,7 +320,7 @@ static void add_history(const struct change *c, struct json *config, int layers)
         history = json_get(config, "history");
     }
     struct json *entry = json_object();
-    struct buf by = BUF_INIT(LOOK_PATH_MAX + 64);
+    struct buf by = BUF_INIT(IMAGE_PLACE_MAX + 64);
     buf_addf(&by, "od image add: %.1000s", c->spec->dest);
     json_put_str(entry, "created", json_str(config, "created", "1970-01-01T00:00:00Z"));
     json_put_str(entry, "created_by", buf_str(&by));
@@ -414,10 +414,11 @@ int change_image(const struct change *c, struct json *config,
                 told);
         goto out;
     }
-    k.looks.packed_max = c->spec->no_look                              ? 0
-                         : c->spec->look_all || c->spec->verify || k.n ? UINT64_MAX
-                                                                       : IMAGE_LOOK_MAX;
-    if (look_for(&k.looks, c->spec->dest, layers, n, e) < 0)
+    k.places.packed_max = c->spec->no_unpack ? 0
+                          : c->spec->unpack_all || c->spec->verify || k.n
+                              ? UINT64_MAX
+                              : IMAGE_UNPACK_MAX;
+    if (layers_find(&k.places, c->spec->dest, layers, n, e) < 0)
         goto out;
     change_platform(config, platform);
     r->changed = links_judge(&k, platform) > 0 || !current;
@@ -426,11 +427,11 @@ int change_image(const struct change *c, struct json *config,
     if (!r->changed || rc < 0)
         goto out;
     rc = -1;
-    if (k.looks.blind)
+    if (k.places.blind)
         image_say(c->spec,
                   "not every layer was read: od assumes that /%s is not below a link%s",
-                  k.looks.at->parts[k.looks.at->parts_n - 1].path,
-                  k.looks.skipped ? "; --look unpacks all of them" : "");
+                  k.places.at->parts[k.places.at->parts_n - 1].path,
+                  k.places.skipped ? "; --look unpacks all of them" : "");
     image_sha256(buf_str(&plain), diff_id);
     if (c->gzip && gzip_add(&packed, buf_str(&plain), e) < 0)
         goto out;

@@ -39,7 +39,7 @@ enum image_entry {
     IMAGE_KEEP   /* as it was */
 };
 
-enum { IMAGE_LOOK_MAX = 32 << 20 }; /* compressed bytes: work of a third of a second */
+enum { IMAGE_UNPACK_MAX = 32 << 20 }; /* compressed bytes: work of a third of a second */
 
 /* Everything is borrowed. */
 struct image_spec {
@@ -52,8 +52,8 @@ struct image_spec {
     const char *ref;      /* its name in a layout, if that differs */
     bool skip_missing;    /* images without a binary for them stay unchanged */
     bool verify;          /* check the digests of layers, too */
-    bool no_look;         /* assume that compressed layers have nothing on the path */
-    bool look_all;        /* read all; neither: IMAGE_LOOK_MAX compressed bytes */
+    bool no_unpack;       /* assume that compressed layers have nothing on the path */
+    bool unpack_all;      /* read all; neither: IMAGE_UNPACK_MAX compressed bytes */
     bool force;           /* replace OUT, and other programs at dest and of `as` */
     const char *as;       /* names of links beside dest, with commas; NULL: none */
     const char *token;    /* letters and digits, for the name of the unfinished result */

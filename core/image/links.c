@@ -75,43 +75,44 @@ int links_begin(struct image_links *k, const struct image_spec *s,
     }
     if (k->n && take_path(k, path_of(inner), own, e) < 0)
         return -1;
-    k->looks.n = 1 + k->n * (1 + k->dirs_n);
-    k->looks.at = xcalloc(k->looks.n, sizeof(*k->looks.at));
-    for (unsigned i = 1; i < k->looks.n; i++) {
+    k->places.n = 1 + k->n * (1 + k->dirs_n);
+    k->places.at = xcalloc(k->places.n, sizeof(*k->places.at));
+    for (unsigned i = 1; i < k->places.n; i++) {
         unsigned d = (i - 1) % (1 + k->dirs_n);
         struct str dir = d ? k->dirs[d - 1] : own;
-        struct image_look *l = &k->looks.at[i];
+        struct image_place *l = &k->places.at[i];
         buf_fill(l->place, sizeof(l->place), "%.*s/%.*s", STR_ARG(dir),
                  STR_ARG(k->names[(i - 1) / (1 + k->dirs_n)]));
     }
     return 0;
 }
 
-void links_end(struct image_links *k) { free(k->looks.at); }
+void links_end(struct image_links *k) { free(k->places.at); }
 
 /* ---- what is there ---- */
 
-static const struct image_part *last_of(const struct image_look *l)
+static const struct image_part *last_of(const struct image_place *l)
 {
     return l->parts_n ? &l->parts[l->parts_n - 1] : NULL;
 }
 
 static bool is_od(const struct image_links *k, const struct image_part *p)
 {
-    char to[2 * LOOK_PATH_MAX + 4];
+    char to[2 * IMAGE_PLACE_MAX + 4];
     const char *slash = strrchr(p->path, '/');
     int n = *p->link == '/' || !slash ? 0 : (int)(slash + 1 - p->path);
-    if (p->kind != LOOK_SYMLINK)
+    if (p->kind != IMAGE_SYMLINK)
         return p->ours;
     buf_fill(to, sizeof(to), "/%.*s%s", n, p->path, p->link + (*p->link == '/'));
     return strcmp(to, k->spec->dest) == 0 || str_eq(str_of(to), k->was) ||
-           strcmp(to + 1, last_of(&k->looks.at[0])->path) == 0;
+           strcmp(to + 1, last_of(&k->places.at[0])->path) == 0;
 }
 
 /* Whether a shell would start another program there. */
 static bool is_program(const struct image_links *k, const struct image_part *p)
 {
-    return p && (p->kind == LOOK_SYMLINK || (p->kind == LOOK_FILE && (p->mode & 0111))) &&
+    return p &&
+           (p->kind == IMAGE_SYMLINK || (p->kind == IMAGE_FILE && (p->mode & 0111))) &&
            !is_od(k, p);
 }
 
@@ -121,12 +122,13 @@ static const char *obstacle(struct image_links *k, unsigned i,
 {
     static const char foreign[] = "exists and is not ours: left unchanged";
     bool force = k->spec->force;
-    const struct image_look *own = &k->looks.at[1 + i * (1 + k->dirs_n)];
+    const struct image_place *own = &k->places.at[1 + i * (1 + k->dirs_n)];
     const struct image_part *p = *where = last_of(own);
-    k->make[i] = p && strcmp(p->path, last_of(&k->looks.at[0])->path) != 0;
+    k->make[i] = p && strcmp(p->path, last_of(&k->places.at[0])->path) != 0;
     if (!k->make[i])
         return p ? NULL : "the name is too long";
-    k->make[i] = force ? p->kind != LOOK_FOLDER : p->kind == LOOK_NOTHING || is_od(k, p);
+    k->make[i] = force ? p->kind != IMAGE_FOLDER
+                       : p->kind == IMAGE_NOTHING || is_od(k, p);
     if (!k->make[i])
         return force ? "is a folder: left unchanged" : foreign;
     for (unsigned d = 1; d <= (force ? k->before : k->dirs_n); d++) {
@@ -137,7 +139,7 @@ static const char *obstacle(struct image_links *k, unsigned i,
         return force ? "comes first on the image's PATH" : foreign;
     }
     *where = p;
-    k->make[i] = force || k->spec->no_look || !k->looks.blind;
+    k->make[i] = force || k->spec->no_unpack || !k->places.blind;
     return k->make[i] ? NULL
                       : "left out, since not every layer can be read: --force makes it";
 }
@@ -157,7 +159,7 @@ unsigned links_judge(struct image_links *k, const char *platform)
             continue;
         todo++;
         image_say(k->spec, "%s: /%.300s -> %s", platform,
-                  last_of(&k->looks.at[1 + i * (1 + k->dirs_n)])->path, od);
+                  last_of(&k->places.at[1 + i * (1 + k->dirs_n)])->path, od);
         size_t n = strlen(k->label);
         buf_fill(k->label + n, sizeof(k->label) - n, "%s%.*s", n ? "," : "",
                  STR_ARG(k->names[i]));
@@ -167,12 +169,12 @@ unsigned links_judge(struct image_links *k, const char *platform)
 
 int links_tar(const struct image_links *k, struct buf *out, struct err *e)
 {
-    const char *place = last_of(&k->looks.at[0])->path, *slash = strrchr(place, '/');
+    const char *place = last_of(&k->places.at[0])->path, *slash = strrchr(place, '/');
     for (unsigned i = 0; i < k->n; i++) {
         struct tar_entry x = {.type = TAR_SYMLINK, .mode = 0777};
         if (!k->make[i])
             continue;
-        x.name = str_of(last_of(&k->looks.at[1 + i * (1 + k->dirs_n)])->path);
+        x.name = str_of(last_of(&k->places.at[1 + i * (1 + k->dirs_n)])->path);
         x.link = str_of(slash ? slash + 1 : place);
         if (tar_add_header(out, &x, e) < 0)
             return -1;

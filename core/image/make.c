@@ -44,15 +44,15 @@ static int hash_root(struct make *m, const char *rootfs, struct err *e)
     struct image_file plain = m->root;
     uint8_t digest[HASH_SHA256_SIZE];
     struct err why = ERR_INIT;
-    struct image_looks l = {xcalloc(1, sizeof(*l.at)), .n = 1, .packed_max = UINT64_MAX};
+    struct image_places l = {xcalloc(1, sizeof(*l.at)), .n = 1, .packed_max = UINT64_MAX};
     struct hash h;
-    m->root_gzip = look_is_gzip(&m->root);
+    m->root_gzip = layer_is_gzip(&m->root);
     hash_begin_sha256(&h);
-    int rc = look_for(&l, m->spec->dest, &plain, 1, &why);
+    int rc = layers_find(&l, m->spec->dest, &plain, 1, &why);
     if (rc == 0 && l.blind)
         rc = err_set(&why, ERR_UNSUPPORTED, "it is compressed by zstd: unpack it first");
     if (rc == 0)
-        rc = look_hash(&m->root, &h, &why);
+        rc = layer_hash(&m->root, &h, &why);
     hash_end(&h, digest);
     image_hex(digest, m->diff_id);
     memcpy(m->blob, m->diff_id, sizeof(m->blob));
@@ -224,7 +224,7 @@ int image_make(const struct image_spec *s, const char *rootfs, const char *out,
     struct image_spec spec = *s;
     struct make m = {.spec = &spec, .folder = folder, .root.fd = -1};
     int rc = 0;
-    spec.look_all = true; /* it is unpacked for its digest in any case */
+    spec.unpack_all = true; /* it is unpacked for its digest in any case */
     if (rootfs && s->binaries_n != 1)
         return err_set(
             e, ERR_INVALID,

@@ -73,34 +73,34 @@ int image_out_copy(struct image_out *o, const char *name, const struct image_fil
 /* Moves the result to its place. */
 int image_out_finish(struct image_out *o, struct err *e);
 
-/* ---- what is in layers: look.c ---- */
+/* ---- what is in layers: layers.c ---- */
 
-enum { LOOK_DEPTH = 16, LOOK_PATH_MAX = 1024 };
+enum { IMAGE_PLACE_DEPTH = 16, IMAGE_PLACE_MAX = 1024 };
 
-enum look_kind { LOOK_NOTHING, LOOK_FOLDER, LOOK_SYMLINK, LOOK_FILE };
+enum image_kind { IMAGE_NOTHING, IMAGE_FOLDER, IMAGE_SYMLINK, IMAGE_FILE };
 
 /* A folder on the path of the binary, or the binary, in the state after all layers. */
 struct image_part {
-    char path[LOOK_PATH_MAX + 1]; /* without a slash at the beginning */
-    enum look_kind kind;
+    char path[IMAGE_PLACE_MAX + 1]; /* without a slash at the beginning */
+    enum image_kind kind;
     bool ours; /* an od */
     unsigned layer;
     mode_t mode;
     uint64_t uid, gid;
     int64_t mtime;
-    char link[LOOK_PATH_MAX + 1];
+    char link[IMAGE_PLACE_MAX + 1];
 };
 
 /* A path, with links of folders followed; a link at its end is not. */
-struct image_look {
-    struct image_part parts[LOOK_DEPTH]; /* the last one is the program */
+struct image_place {
+    struct image_part parts[IMAGE_PLACE_DEPTH]; /* the last one is the program */
     unsigned parts_n;                    /* 0: it leads nowhere */
-    char place[2 * LOOK_PATH_MAX];       /* input: the absolute path */
-    bool found;                          /* look_for's own */
+    char place[2 * IMAGE_PLACE_MAX];     /* input: the absolute path */
+    bool found;                          /* layers_find's own */
 };
 
-struct image_looks {
-    struct image_look *at; /* owned by the caller; the first one is the binary's */
+struct image_places {
+    struct image_place *at; /* owned by the caller; the first one is the binary's */
     unsigned n;            /* at least 1 */
     uint64_t packed_max;   /* input: so many bytes of compressed layers are read */
     bool blind;            /* some layers were not read */
@@ -112,11 +112,11 @@ struct image_looks {
  * others. Returns -1 and sets *e: damaged layers, names that lead out; for dest also a
  * file where a folder is needed, too many links.
  */
-int look_for(struct image_looks *s, const char *dest, const struct image_file *layers,
-             unsigned n, struct err *e);
+int layers_find(struct image_places *s, const char *dest, const struct image_file *layers,
+                unsigned n, struct err *e);
 /* Hashes the layer's bytes, unpacked if it is gzip. */
-int look_hash(const struct image_file *layer, struct hash *h, struct err *e);
-bool look_is_gzip(const struct image_file *layer);
+int layer_hash(const struct image_file *layer, struct hash *h, struct err *e);
+bool layer_is_gzip(const struct image_file *layer);
 
 /* ---- links beside the binary: links.c ---- */
 
@@ -124,7 +124,8 @@ enum { IMAGE_LINKS_MAX = 16, IMAGE_PATH_MAX = 64 };
 
 struct image_links {
     const struct image_spec *spec;
-    struct image_looks looks; /* owned: the binary; each link and its name in each dir */
+    struct image_places
+        places; /* owned: the binary; each link and its name in each dir */
     struct str names[IMAGE_LINKS_MAX]; /* those that the image has not from us yet */
     bool make[IMAGE_LINKS_MAX];
     unsigned n, dirs_n;
@@ -143,7 +144,7 @@ struct image_links {
 int links_begin(struct image_links *k, const struct image_spec *s,
                 const struct json *config, struct err *e);
 void links_end(struct image_links *k);
-/* After look_for: decides what is made, and says so. Returns how many links are. */
+/* After layers_find: decides what is made, and says so. Returns how many links are. */
 unsigned links_judge(struct image_links *k, const char *platform);
 /* Appends the links to a layer. */
 int links_tar(const struct image_links *k, struct buf *out, struct err *e);

@@ -15,10 +15,10 @@ int64_t halt_end(const struct halt *h, int64_t end_ms)
     return h && h->end_ms && h->end_ms < end_ms ? h->end_ms : end_ms;
 }
 
-void halt_look(struct halt *h)
+void halt_check(struct halt *h)
 {
-    if (h->look)
-        h->look(h);
+    if (h->check)
+        h->check(h);
     else
         h->ended = true;
 }
@@ -38,7 +38,7 @@ int halt_poll(struct halt *h, struct pollfd fds[2], int64_t end_ms)
         if (r == 0)
             return 0;
         if (r > 0 && (all[2].revents || all[3].revents)) {
-            halt_look(h);
+            halt_check(h);
             continue;
         }
         fds[0].revents = r > 0 ? all[0].revents : 0;

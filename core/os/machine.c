@@ -42,7 +42,7 @@ static void look_at_cpus(struct machine *m)
     }
 }
 
-void machine_look(struct machine *m)
+void machine_measure(struct machine *m)
 {
     char space[4096];
     struct statvfs s = {0};

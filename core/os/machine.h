@@ -15,7 +15,7 @@ struct machine {
 };
 
 /* Fills m; what cannot be read (no /proc) is 0. */
-void machine_look(struct machine *m);
+void machine_measure(struct machine *m);
 /* Reads the beginning of a file into space. Returns "" if it cannot be read. */
 struct str machine_read(const char *path, char *space, size_t size);
 /* The number of a line "NAME: 123 …" of such a text, as in proc_meminfo(5); 0: none. */

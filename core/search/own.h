@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of this room share: search.c is the parent's side, share.c the
- * exchange of work between helpers, walk.c reads folders, look.c files.
+ * exchange of work between helpers, walk.c reads folders, file.c files.
  */
 #ifndef OD_SEARCH_OWN_H
 #define OD_SEARCH_OWN_H
@@ -66,7 +66,7 @@ struct search_shared {
     uint32_t lock, turn; /* futex words */
     uint32_t idle, workers, over, stop;
     uint32_t n;      /* bytes of work */
-    uint64_t looked; /* files */
+    uint64_t searched; /* files */
     char bytes[SEARCH_SHARED];
 };
 
@@ -119,7 +119,7 @@ bool search_is_wanted(const struct search_helper *w);
 bool search_take(struct search_helper *w);
 bool search_is_stopped(const struct search_helper *w);
 /* Counts a file that has been searched for the pattern. */
-void search_looked(struct search_shared *s);
+void search_count_file(struct search_shared *s);
 /* Makes all helpers send what they have and end. Called by the parent; does not block. */
 void search_stop(struct search_shared *s);
 
@@ -128,8 +128,8 @@ int search_walk(struct search_helper *w, struct err *e);
 void search_unread(struct search_helper *w, const char *doing, struct str path,
                    int errnum);
 
-/* look.c: the file `name` in the folder dir; its path is w->path. */
-int search_look(struct search_helper *w, int dir, const char *name, struct err *e);
+/* file.c: the file `name` in the folder dir; its path is w->path. */
+int search_file(struct search_helper *w, int dir, const char *name, struct err *e);
 /* Adds a hit for a file that matches by its name. */
 int search_hit_name(struct search_helper *w, int dir, const char *name, struct err *e);
 /* Sends the hits that are not sent yet; all: also those that wait for the end. */

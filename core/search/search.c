@@ -131,7 +131,7 @@ static void deliver(struct timer *t)
     if (s->result.err.code == ERR_NONE)
         make_hits(s);
     s->result.unread_why = s->unread_why;
-    s->result.looked = s->shared->looked;
+    s->result.searched = s->shared->searched;
     s->done(s->arg, &s->result);
     free_search(s);
 }
@@ -316,9 +316,9 @@ void search_cancel(struct search *s)
     end(s);
 }
 
-uint64_t search_looked_at(const struct search *s)
+uint64_t search_files_searched(const struct search *s)
 {
-    return *(const volatile uint64_t *)&s->shared->looked;
+    return *(const volatile uint64_t *)&s->shared->searched;
 }
 
 /* ---- results ---- */

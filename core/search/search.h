@@ -89,7 +89,7 @@ struct search_result {
     const struct search_hit *hits;
     size_t hits_n;
     uint64_t files, lines;  /* that match, kept or not; of lines, matches only */
-    uint64_t looked;        /* files that were searched for the pattern */
+    uint64_t searched;      /* files that were searched for the pattern */
     bool truncated;         /* some files or lines were not kept, or not searched */
     bool timed_out;         /* the time was over: there may be more */
     uint64_t unread;        /* files and folders that could not be read */
@@ -111,7 +111,7 @@ struct search *search_start(struct loop *l, const struct search_spec *spec,
 /* Ends the search without calling done; only before done. */
 void search_cancel(struct search *s);
 /* The number of files that were searched for the pattern so far. */
-uint64_t search_looked_at(const struct search *s);
+uint64_t search_files_searched(const struct search *s);
 
 /* Takes the first line off lines (search_hit.lines). Returns false if there is none. */
 bool search_next_line(struct str *lines, struct search_line *line);

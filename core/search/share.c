@@ -44,9 +44,9 @@ bool search_is_stopped(const struct search_helper *w)
     return atomic_load_explicit(atom(&w->shared->stop), memory_order_relaxed) != 0;
 }
 
-void search_looked(struct search_shared *s)
+void search_count_file(struct search_shared *s)
 {
-    atomic_fetch_add_explicit((_Atomic uint64_t *)(uintptr_t)&s->looked, 1,
+    atomic_fetch_add_explicit((_Atomic uint64_t *)(uintptr_t)&s->searched, 1,
                               memory_order_relaxed);
 }
 

@@ -305,7 +305,7 @@ static int look_at(struct search_helper *w, int dir, size_t path_n, struct str n
         i += name.n + 1;
         buf_truncate(&w->path, path_n);
         buf_adds(&w->path, name);
-        rc = search_look(w, dir, name.p, e);
+        rc = search_file(w, dir, name.p, e);
     }
     buf_truncate(&w->path, path_n);
     return rc;

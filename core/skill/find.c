@@ -30,7 +30,7 @@ struct seeking {
     bool ignore_case, literal, all;
     unsigned context;
     uint64_t limit;
-    uint64_t looked, ignored, cased;
+    uint64_t searched, ignored, cased;
     bool timed_out;
     uint64_t unread; /* files and folders, and why one of them */
     char unread_why[160];
@@ -52,7 +52,7 @@ void finding_free(struct skill_run *r)
 uint64_t finding_files(const struct skill_run *r)
 {
     const struct seeking *f = r->finding;
-    return f && f->search ? search_looked_at(f->search) : 0;
+    return f && f->search ? search_files_searched(f->search) : 0;
 }
 
 static int start(struct skill_run *r, struct err *e);
@@ -100,8 +100,8 @@ static void tell_nothing(struct skill_run *r)
     const struct seeking *f = r->finding;
     struct json *elsewhere = json_object();
     if (f->pattern)
-        buf_addf(&r->state, "no match in %llu file%s", (unsigned long long)f->looked,
-                 f->looked == 1 ? "" : "s");
+        buf_addf(&r->state, "no match in %llu file%s", (unsigned long long)f->searched,
+                 f->searched == 1 ? "" : "s");
     else
         buf_addf(&r->state, "no file%s%s", f->glob ? " is named " : "",
                  f->glob ? f->glob : "");
@@ -123,7 +123,7 @@ static void put_facts(struct skill_run *r, uint64_t matches, uint64_t files,
     json_put_int(j, "matches", (int64_t)matches);
     json_put_int(j, "files", (int64_t)files);
     json_put_int(j, "shown", (int64_t)shown);
-    json_put_int(j, "searched", (int64_t)r->finding->looked);
+    json_put_int(j, "searched", (int64_t)r->finding->searched);
     json_put_bool(j, "literal", r->finding->literal);
 }
 
@@ -148,7 +148,7 @@ static void tell_lines(struct skill_run *r, const struct search_result *s)
     /* Matches without room are counted nevertheless. */
     k.matches = s->lines > k.matches ? s->lines : k.matches;
     k.files = s->files > k.files ? s->files : k.files;
-    found_tell(&k, f->looked, &r->state);
+    found_tell(&k, f->searched, &r->state);
     put_facts(r, k.matches, k.files, k.shown);
     found_release(&k);
     arena_release(&names);
@@ -252,7 +252,7 @@ static void on_search(void *arg, const struct search_result *s)
     }
     if (!is_good(r, s))
         return;
-    f->looked = s->looked;
+    f->searched = s->searched;
     f->unread = s->unread;
     snprintf(f->unread_why, sizeof(f->unread_why), "%s", s->unread_why);
     if (s->hits_n == 0) {

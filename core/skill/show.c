@@ -92,7 +92,7 @@ void show_range(int64_t *offset, int64_t *limit, int64_t total)
 
 /* ---- form ---- */
 
-void form_look(struct form *f, struct str text)
+void form_count(struct form *f, struct str text)
 {
     size_t at = 0;
     while (at < text.n) {

@@ -39,7 +39,7 @@ void show_range(int64_t *offset, int64_t *limit, int64_t total);
 struct form {
     size_t lf, crlf, tabs, spaces;
 };
-void form_look(struct form *f, struct str text);
+void form_count(struct form *f, struct str text);
 const char *form_eol(const struct form *f);    /* "lf", "crlf", "mixed" */
 const char *form_indent(const struct form *f); /* NULL: none */
 /* Appends "; …" with properties that a reader does not see. */

@@ -180,7 +180,7 @@ static int view_small(struct view_answer *a, struct err *e)
     } else if (rc == 0) {
         bool wide = bytes.n > 1 && (str_starts(bytes, STR("\xff\xfe")) ||
                                     str_starts(bytes, STR("\xfe\xff")));
-        form_look(&form, wide ? buf_str(&text) : bytes);
+        form_count(&form, wide ? buf_str(&text) : bytes);
         put_text(a, buf_str(&text));
         put_form(a, &form);
         if (wide)
@@ -228,7 +228,7 @@ static void view_large(struct view_answer *a, int fd, uint64_t size)
     for (off_t at = 0; (n = pread(fd, block, BLOCK, at)) > 0; at += n) {
         struct str part = str_n(block, (size_t)n);
         if (at == 0)
-            form_look(&form, part);
+            form_count(&form, part);
         if (!numbering_feed(&s, part))
             break;
     }

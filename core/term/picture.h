@@ -115,7 +115,7 @@ struct picture_state {
     int shape;         /* 0 block, 1 underline, 2 bar */
     const char *title; /* borrowed; "": none was set */
 };
-void picture_look(struct picture *p, struct picture_state *out);
+void picture_report(struct picture *p, struct picture_state *out);
 /* Whether no character or sequence is unfinished. */
 bool picture_whole(const struct picture *p);
 /* Tab stops: whether there is one at column x. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The inside of a struct picture: picture.c parses, picture_do.c executes what was
- * parsed, picture_answer.c answers, picture_look.c reads rows, picture_paint.c paints. */
+ * parsed, picture_answer.c answers, picture_rows.c reads rows, picture_paint.c paints. */
 #ifndef OD_TERM_PICTURE_OWN_H
 #define OD_TERM_PICTURE_OWN_H
 
@@ -118,7 +118,7 @@ struct pic_pen pic_pen_of(const struct picture *p);
 void pic_answer_sequence(struct picture *p, char c);
 void pic_answer_string(struct picture *p, bool bell);
 
-/* ---- picture_look.c ---- */
+/* ---- picture_rows.c ---- */
 /*
  * Takes lines at the beginning of bytes that enter an ordinary screen at the bottom and,
  * but for the last ones, leave it at the top: libvterm would move all rows for each.

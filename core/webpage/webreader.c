@@ -27,7 +27,7 @@ static void on_late(struct timer *t)
 
 static void on_word(struct webreader *r)
 {
-    halt_look(r->halt);
+    halt_check(r->halt);
     if (halt_over(r->halt))
         loop_stop(r->loop);
 }

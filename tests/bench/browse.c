@@ -42,8 +42,8 @@ static void see(bool shot, bool marks)
 {
     struct browser_seen s;
     struct err e = ERR_INIT;
-    struct browser_look look = {.tree = true, .shot = shot, .marks = marks};
-    if (browser_see(b, &look, &s, &e) < 0)
+    struct browser_want want = {.tree = true, .shot = shot, .marks = marks};
+    if (browser_see(b, &want, &s, &e) < 0)
         die("looking: %s", e.text);
     if (s.error.n)
         die("an action: %s", buf_z(&s.error));

@@ -95,7 +95,7 @@ static bool has_text(const struct json *j, struct str s)
 
 static void check_event(struct str text, const struct json *j, uint64_t *last)
 {
-    struct event_look l;
+    struct event_members l;
     struct buf line = BUF_INIT(4 * LIMIT_EVENT_MAX),
                name = BUF_INIT(8 * ACTION_CLIENT_MAX);
     uint64_t id = (uint64_t)json_int(j, "id", 0);
@@ -103,11 +103,11 @@ static void check_event(struct str text, const struct json *j, uint64_t *last)
     *last = id;
     buf_adds(&line, text);
     buf_addc(&line, '\n');
-    event_look(buf_str(&line), &l);
+    event_members(buf_str(&line), &l);
     bool gap = str_eq(json_str(j, "observation", ""), STR("gap"));
-    BUG_ON(l.id != id || (l.kind == LOOK_OTHER) != gap);
-    BUG_ON((l.kind == LOOK_ACTION) != json_has(j, "key"));
-    BUG_ON(l.kind == LOOK_END && l.cause != (uint64_t)json_int(j, "cause", 0));
+    BUG_ON(l.id != id || (l.kind == EVENT_OTHER) != gap);
+    BUG_ON((l.kind == EVENT_ACTION) != json_has(j, "key"));
+    BUG_ON(l.kind == EVENT_END && l.cause != (uint64_t)json_int(j, "cause", 0));
     BUG_ON(!gap && !str_eq(l.session, json_str(j, "session", "")));
     if (l.client_id.n > 0)
         BUG_ON(event_unquote(l.client_id, &name) < 0 ||
@@ -247,10 +247,10 @@ static void talk(unsigned kind, struct str lines)
 /* As it might stand in a damaged log, or in a text with secrets. */
 static void look(struct str line)
 {
-    struct event_look l;
+    struct event_members l;
     struct buf b = BUF_INIT(INPUT_MAX), out = BUF_INIT(INPUT_MAX * 8);
-    event_look(line, &l);
-    BUG_ON(l.kind == LOOK_ACTION && l.key.n != ACTION_KEY);
+    event_members(line, &l);
+    BUG_ON(l.kind == EVENT_ACTION && l.key.n != ACTION_KEY);
     BUG_ON(l.client_id.n == 1 || l.session.n > line.n);
     event_unquote(line, &out);
     struct json *j = json_parse(line, NULL);

@@ -499,7 +499,7 @@ static int do_fill(struct browser *b, struct str bid, struct str value, const ch
 }
 
 /* answer: the result of js/is_checked.js. */
-static int look_checked(struct browser *b, const struct hand *h, bool want, int ms,
+static int snap_checked(struct browser *b, const struct hand *h, bool want, int ms,
                         struct buf *answer, struct err *e)
 {
     struct json *list = json_array();
@@ -518,7 +518,7 @@ static int do_check(struct browser *b, const struct browse_bound *a, bool on,
     const char *api = on ? "Locator.check" : "Locator.uncheck", *wrong = NULL;
     int r = resolve(b, &h, api, a->arg[0]->text, e);
     if (r == 0)
-        r = look_checked(b, &h, on, 0, &answer, e);
+        r = snap_checked(b, &h, on, 0, &answer, e);
     if (r == 0 && str_eq(buf_str(&answer), STR("none")))
         wrong = "Error: Not a checkbox or radio button";
     else if (r == 0 && str_eq(buf_str(&answer), STR("radio")))
@@ -527,7 +527,7 @@ static int do_check(struct browser *b, const struct browse_bound *a, bool on,
     else if (r == 0 && !str_eq(buf_str(&answer), want)) {
         r = do_click(b, &click, 1, e);
         /* If the page navigated, the click did its work. */
-        if (r == 0 && look_checked(b, &h, on, BROWSER_ELEMENT_MS, &answer, e) == 0 &&
+        if (r == 0 && snap_checked(b, &h, on, BROWSER_ELEMENT_MS, &answer, e) == 0 &&
             !str_eq(buf_str(&answer), want))
             wrong = "Error: Clicking the checkbox did not change its state";
     }

@@ -791,7 +791,7 @@ static struct json *view_clip(struct browser *b, double scale, struct err *e)
  * Requests the picture, which is taken while the tree is read. Returns the call's id; -1
  * and sets *e.
  */
-static int begin_shot(struct browser *b, const struct browser_look *want, struct err *e)
+static int begin_shot(struct browser *b, const struct browser_want *want, struct err *e)
 {
     struct json *p = json_object(), *clip = NULL;
     json_put_z(p, "format", want->format && !want->marks ? want->format : "png");
@@ -808,7 +808,7 @@ static int begin_shot(struct browser *b, const struct browser_look *want, struct
     return cdp_send(&b->cdp, browser_session_of(b->active), "Page.captureScreenshot", p);
 }
 
-static int finish_shot(struct browser *b, const struct browser_look *want, int id,
+static int finish_shot(struct browser *b, const struct browser_want *want, int id,
                        struct browser_seen *out, struct err *e)
 {
     const char *format = want->format ? want->format : "png";
@@ -925,7 +925,7 @@ static void see_console(struct browser *b, struct browser_seen *out)
     b->console_lost = 0;
 }
 
-int browser_see(struct browser *b, const struct browser_look *want,
+int browser_see(struct browser *b, const struct browser_want *want,
                 struct browser_seen *out, struct err *e)
 {
     *out = (struct browser_seen){.tabs = json_array(), .active = -1};

@@ -35,7 +35,7 @@ struct browser_opts {
 
 struct outline;
 
-struct browser_look {
+struct browser_want {
     bool tree, shot, text;   /* what to return */
     bool compact;            /* the tree in its compact form, see tree.c */
     bool whole;              /* the shot shows the whole page, not only what is visible */
@@ -111,7 +111,7 @@ void browser_read_documents(struct browser *b, bool on);
  * Looks at the page. Returns -1 and sets *e if the browser has ended or hangs. *out is
  * set in any case.
  */
-int browser_see(struct browser *b, const struct browser_look *want,
+int browser_see(struct browser *b, const struct browser_want *want,
                 struct browser_seen *out, struct err *e);
 void browser_seen_release(struct browser_seen *s);
 /*

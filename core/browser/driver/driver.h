@@ -73,7 +73,7 @@ struct element {
     unsigned seen;       /* the last look that found it */
     /* How it is found in the new node when the page renders it again: */
     struct element *up; /* the element that contained it; NULL: none */
-    uint32_t form;      /* of its node (look_own.h) */
+    uint32_t form;      /* of its node (snapshot_own.h) */
     unsigned index;     /* elements are numbered in this order */
     struct element *next;
 };
@@ -149,7 +149,7 @@ struct browser {
     struct list documents;
     struct map elements; /* bid → struct element, owned by it */
     unsigned refs;       /* number of refs given so far */
-    unsigned looks;
+    unsigned snapshots;
     unsigned found; /* elements that kept their number in another node, so far */
     bool gone;      /* the element of the action had left the page */
     bool loads_on;  /* the time of the call did not suffice for the action's document */
@@ -327,8 +327,8 @@ int browser_type(struct browser *b, struct str session, struct str text, struct 
 void browser_tell_key(struct browser *b, struct str session, struct str key,
                       struct str code, int modifiers, bool down);
 
-/* look.c */
-int browser_tree(struct browser *b, const struct browser_look *want,
+/* snapshot.c */
+int browser_tree(struct browser *b, const struct browser_want *want,
                  struct browser_seen *out, struct err *e);
 /* Returns the element with this bid; NULL if there is none. */
 struct element *browser_element(struct browser *b, struct str bid);

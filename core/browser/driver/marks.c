@@ -9,7 +9,7 @@
  * drawing in it, so it stays for the next picture, except in a browser that another
  * program started, where it could be seen.
  */
-#include "browser/driver/look_own.h"
+#include "browser/driver/snapshot_own.h"
 
 #include "base/enc.h"
 #include "base/jsontext.h"
@@ -38,18 +38,18 @@ static struct box read_box(struct str bounds)
     return (struct box){v[0], v[1], v[2], v[3]};
 }
 
-static bool has_word(struct str list, const struct words *w, enum look_word word,
+static bool has_word(struct str list, const struct words *w, enum snap_word word,
                      int step)
 {
     struct str in = jsontext_inside(list), v;
     for (int i = 0; jsontext_item(&in, &v); i++) {
-        if (i % step == 0 && look_word_at(w, jsontext_int(v, -1)) == word)
+        if (i % step == 0 && snap_word_at(w, jsontext_int(v, -1)) == word)
             return true;
     }
     return false;
 }
 
-void look_read_boxes(struct look_frame *f, struct str document, const struct words *w)
+void snap_read_boxes(struct snap_frame *f, struct str document, const struct words *w)
 {
     struct str layout = jsontext_get(document, STR("layout")), at, style, bounds, a;
     struct str places = column(layout, STR("nodeIndex"));
@@ -63,19 +63,19 @@ void look_read_boxes(struct look_frame *f, struct str document, const struct wor
     while (jsontext_item(&places, &at) && jsontext_item(&styles, &style) &&
            jsontext_item(&boxes, &bounds)) {
         int64_t i = jsontext_int(at, -1);
-        if (i < 0 || i >= f->n || has_word(style, w, LOOK_HIDDEN, 1))
+        if (i < 0 || i >= f->n || has_word(style, w, SNAP_HIDDEN, 1))
             continue;
         f->boxes[i] = read_box(bounds);
-        if (has_word(style, w, LOOK_POINTER, 1))
+        if (has_word(style, w, SNAP_POINTER, 1))
             f->nodes[i].flags |= IS_ACTIVE;
     }
     for (int i = 0; i < f->n && jsontext_item(&attributes, &a); i++) {
-        if (has_word(a, w, LOOK_ONCLICK, 2))
+        if (has_word(a, w, SNAP_ONCLICK, 2))
             f->nodes[i].flags |= IS_ACTIVE;
     }
 }
 
-static struct look_frame *first_of(struct page_look *l, const char *session)
+static struct snap_frame *first_of(struct snapshot *l, const char *session)
 {
     for (int i = 0; i < l->n; i++) {
         if (strcmp(l->frames[i].session, session) == 0)
@@ -92,14 +92,14 @@ static struct box clipped(struct box a, struct box b)
 }
 
 /* The box of a frame in the page's viewport, and its visible part. */
-static void place_frame(struct page_look *l, struct look_frame *f)
+static void place_frame(struct snapshot *l, struct snap_frame *f)
 {
     const struct box viewport = {0, 0, l->b->width, l->b->height};
     struct err e = ERR_INIT;
     f->place = viewport;
     if (!f->owner)
         return;
-    struct look_frame *up = first_of(l, f->owner_session);
+    struct snap_frame *up = first_of(l, f->owner_session);
     struct json *p = json_object();
     json_put_int(p, "backendNodeId", f->owner);
     struct json *j = browser_ask(l->b, str_of(f->owner_session), "DOM.getBoxModel", p,
@@ -117,7 +117,7 @@ static void place_frame(struct page_look *l, struct look_frame *f)
 }
 
 /* The box of an element in the page's viewport. */
-static struct box box_of(const struct look_frame *f, int i)
+static struct box box_of(const struct snap_frame *f, int i)
 {
     struct box b = f->boxes[i];
     b.x += f->place.x - f->scroll_x;
@@ -128,12 +128,12 @@ static struct box box_of(const struct look_frame *f, int i)
 /* ---- which elements are marked ---- */
 
 struct candidate {
-    struct look_frame *f;
+    struct snap_frame *f;
     int node, asked;
     bool open, marked; /* not covered by another element */
 };
 
-static int node_of(const struct look_frame *f, int64_t id)
+static int node_of(const struct snap_frame *f, int64_t id)
 {
     for (int i = 0; i < f->n; i++) {
         if (f->nodes[i].id == id)
@@ -142,16 +142,16 @@ static int node_of(const struct look_frame *f, int64_t id)
     return -1;
 }
 
-static bool is_below(const struct look_frame *f, int node, int above)
+static bool is_below(const struct snap_frame *f, int node, int above)
 {
     while (node > above)
         node = f->nodes[node].parent;
     return node == above;
 }
 
-static void ask_hit(struct page_look *l, struct candidate *c)
+static void ask_hit(struct snapshot *l, struct candidate *c)
 {
-    const struct look_frame *root = first_of(l, c->f->session);
+    const struct snap_frame *root = first_of(l, c->f->session);
     struct box b = box_of(c->f, c->node);
     struct json *p = json_object();
     json_put_int(p, "x", (int64_t)(b.x + b.w / 2 - root->place.x));
@@ -159,7 +159,7 @@ static void ask_hit(struct page_look *l, struct candidate *c)
     c->asked = cdp_send(&l->b->cdp, str_of(c->f->session), "DOM.getNodeForLocation", p);
 }
 
-static void judge_hit(struct page_look *l, struct candidate *c)
+static void judge_hit(struct snapshot *l, struct candidate *c)
 {
     struct err e = ERR_INIT;
     struct json *j = cdp_wait(&l->b->cdp, c->asked, browser_in(BROWSER_CALL_MS), &e);
@@ -171,11 +171,11 @@ static void judge_hit(struct page_look *l, struct candidate *c)
 }
 
 /* Finds elements that can be clicked, in the order of the document. */
-static size_t find_candidates(struct page_look *l, struct candidate *all, bool whole)
+static size_t find_candidates(struct snapshot *l, struct candidate *all, bool whole)
 {
     size_t n = 0;
     for (int k = 0; k < l->n; k++) {
-        struct look_frame *f = &l->frames[k];
+        struct snap_frame *f = &l->frames[k];
         for (int i = 0; i < f->n && n < CANDIDATES_MAX; i++) {
             struct box b = box_of(f, i);
             double x = b.x + b.w / 2, y = b.y + b.h / 2;
@@ -209,7 +209,7 @@ static void mark(struct candidate *all, size_t n, struct candidate *c)
     c->marked = n > 0;
 }
 
-static size_t find_marked(struct page_look *l, struct candidate *all, bool whole)
+static size_t find_marked(struct snapshot *l, struct candidate *all, bool whole)
 {
     size_t n = find_candidates(l, all, whole);
     for (size_t from = 0; from < n; from += AT_ONCE) {
@@ -232,17 +232,17 @@ static size_t find_marked(struct page_look *l, struct candidate *all, bool whole
 
 /* ---- the answer ---- */
 
-static struct element *element_at(const struct look_frame *f, int i)
+static struct element *element_at(const struct snap_frame *f, int i)
 {
-    return f->document ? map_get(&f->document->bids, look_key(&f->nodes[i].id)) : NULL;
+    return f->document ? map_get(&f->document->bids, snap_key(&f->nodes[i].id)) : NULL;
 }
 
 /* BrowserGym's extra_element_properties. */
-static void put_properties(const struct page_look *l, struct buf *out)
+static void put_properties(const struct snapshot *l, struct buf *out)
 {
     buf_addc(out, '{');
     for (int k = 0; k < l->n; k++) {
-        const struct look_frame *f = &l->frames[k];
+        const struct snap_frame *f = &l->frames[k];
         for (int i = 0; i < f->n; i++) {
             const struct element *el = element_at(f, i);
             struct box b = box_of(f, i), shown = clipped(b, f->shown);
@@ -260,12 +260,12 @@ static void put_properties(const struct page_look *l, struct buf *out)
         }
     }
     buf_addc(out, '}');
-    look_whole(l, out, "the properties of the elements");
+    snap_whole(l, out, "the properties of the elements");
 }
 
 /* [x, y, width, height, bid] of each, in the picture. */
-static void put_marks(struct page_look *l, const struct candidate *all, size_t n,
-                      const struct browser_look *want, struct buf *out)
+static void put_marks(struct snapshot *l, const struct candidate *all, size_t n,
+                      const struct browser_want *want, struct buf *out)
 {
     bool whole = want->whole;
     double k = want->scale > 0 ? want->scale : 1;
@@ -278,15 +278,15 @@ static void put_marks(struct page_look *l, const struct candidate *all, size_t n
         char ref[16];
         if (!all[i].marked || !el)
             continue;
-        snprintf(ref, sizeof(ref), "e%u", l->refs ? look_ref(l->b, el) : 0);
+        snprintf(ref, sizeof(ref), "e%u", l->refs ? snap_ref(l->b, el) : 0);
         buf_addf(out, "%s[%.0f,%.0f,%.0f,%.0f,\"%s\"]", out->n > 1 ? "," : "",
                  (b.x + x) * k, (b.y + y) * k, b.w * k, b.h * k, l->refs ? ref : el->bid);
     }
     buf_addc(out, ']');
-    look_whole(l, out, "the marks");
+    snap_whole(l, out, "the marks");
 }
 
-void look_mark(struct page_look *l, const struct browser_look *want,
+void snap_mark(struct snapshot *l, const struct browser_want *want,
                struct browser_seen *out)
 {
     struct candidate *all = xcalloc(CANDIDATES_MAX, sizeof(*all));

@@ -5,12 +5,12 @@
  * which elements are on lines of their own, and which ones without a role take clicks.
  */
 #include "base/jsontext.h"
-#include "browser/driver/look_own.h"
+#include "browser/driver/snapshot_own.h"
 
 enum { NAME_BYTES = 64 << 10, GATHERED_MAX = 400, OPTIONS_SHOWN = 12, OPTION_DEPTH = 8 };
 
 struct walk {
-    struct page_look *l;
+    struct snapshot *l;
     struct outline *o;
     struct buf path;
     struct buf text; /* adjacent text that is not yet added */
@@ -60,7 +60,7 @@ static const char *const plain_places[] = {"main",  "navigation", "dialog", "ale
 static const char *const cells[] = {"cell", "gridcell", "columnheader", "rowheader",
                                     NULL};
 
-unsigned look_ref(struct browser *b, struct element *el)
+unsigned snap_ref(struct browser *b, struct element *el)
 {
     if (!el->ref)
         el->ref = ++b->refs;
@@ -81,7 +81,7 @@ struct element *browser_element_of_ref(struct browser *b, unsigned ref)
 
 /* ---- the layout ---- */
 
-void look_read_styles(struct look_frame *f, struct str document, const struct words *w)
+void snap_read_styles(struct snap_frame *f, struct str document, const struct words *w)
 {
     struct str layout = jsontext_get(document, STR("layout")), at, style, v;
     struct str places_in = jsontext_inside(jsontext_get(layout, STR("nodeIndex")));
@@ -94,10 +94,10 @@ void look_read_styles(struct look_frame *f, struct str document, const struct wo
         /* The pointer, the visibility and the display, in the order that snapshots()
          * requests. */
         for (int k = 0; k < 3 && jsontext_item(&in, &v); k++) {
-            enum look_word word = look_word_at(w, jsontext_int(v, -1));
-            if (k == 0 && word == LOOK_POINTER)
+            enum snap_word word = snap_word_at(w, jsontext_int(v, -1));
+            if (k == 0 && word == SNAP_POINTER)
                 f->nodes[i].flags |= IS_POINTER;
-            if (k == 2 && word == LOOK_BLOCK)
+            if (k == 2 && word == SNAP_BLOCK)
                 f->nodes[i].flags |= IS_BLOCK;
         }
     }
@@ -112,7 +112,7 @@ void look_read_styles(struct look_frame *f, struct str document, const struct wo
 /* ---- items ---- */
 
 /* The key of a node in its session, whose ids are valid as long as the node exists. */
-static uint64_t key_of(const struct look_frame *f, int64_t node)
+static uint64_t key_of(const struct snap_frame *f, int64_t node)
 {
     uint64_t h = 1469598103934665603ULL;
     for (const char *c = f->session; *c; c++)
@@ -147,8 +147,8 @@ static void new_line(struct walk *w)
     w->line += w->row == 0;
 }
 
-static void add_text(struct walk *w, const struct look_frame *f,
-                     const struct look_part *p)
+static void add_text(struct walk *w, const struct snap_frame *f,
+                     const struct snap_part *p)
 {
     if (!w->text.n)
         w->text_key = key_of(f, p->node);
@@ -156,25 +156,25 @@ static void add_text(struct walk *w, const struct look_frame *f,
         buf_resume(&w->text);
 }
 
-static struct element *element_of(const struct look_frame *f, int64_t node)
+static struct element *element_of(const struct snap_frame *f, int64_t node)
 {
-    return f->document ? map_get(&f->document->bids, look_key(&node)) : NULL;
+    return f->document ? map_get(&f->document->bids, snap_key(&node)) : NULL;
 }
 
 /* Appends the text within a node. Returns whether something there can be acted on. */
-static bool gather(const struct look_frame *f, const struct ax *a, struct buf *text,
+static bool gather(const struct snap_frame *f, const struct ax *a, struct buf *text,
                    int level)
 {
-    struct look_part p = look_parse(a->text);
+    struct snap_part p = snap_parse(a->text);
     struct str in = jsontext_inside(p.children), c;
-    if (look_is_one_of(p.role, acts) || str_eq(p.role, STR("Iframe")))
+    if (snap_is_one_of(p.role, acts) || str_eq(p.role, STR("Iframe")))
         return true;
     if (str_eq(p.role, STR("StaticText")) || str_eq(p.role, STR("image"))) {
         if (text->n)
             buf_addc(text, ' ');
         jsontext_string(text, p.name);
     }
-    while (level < LOOK_DEPTH_MAX && jsontext_item(&in, &c)) {
+    while (level < SNAP_DEPTH_MAX && jsontext_item(&in, &c)) {
         const struct ax *child = map_get(&f->by_id, jsontext_plain(c));
         if (child && gather(f, child, text, level + 1))
             return true;
@@ -189,13 +189,13 @@ static bool is_option(struct str role)
 
 /* Appends the choices of a drop-down list, as ` of "Small", "Large"`. A list that the
  * page styles (appearance: base-select) has them in generic nodes. */
-static void put_options(const struct look_frame *f, const struct look_part *p,
+static void put_options(const struct snap_frame *f, const struct snap_part *p,
                         struct buf *out, int *n, int level)
 {
     struct str in = jsontext_inside(p->children), c;
     while (jsontext_item(&in, &c)) {
         const struct ax *child = map_get(&f->by_id, jsontext_plain(c));
-        struct look_part q = child ? look_parse(child->text) : (struct look_part){0};
+        struct snap_part q = child ? snap_parse(child->text) : (struct snap_part){0};
         if (level < OPTION_DEPTH && child && !is_option(q.role))
             put_options(f, &q, out, n, level + 1);
         if (!is_option(q.role))
@@ -211,20 +211,20 @@ static void put_options(const struct look_frame *f, const struct look_part *p,
 }
 
 /* Appends its value and its states. */
-static void put_rest(const struct look_frame *f, const struct look_part *p,
+static void put_rest(const struct snap_frame *f, const struct snap_part *p,
                      struct buf *out)
 {
     struct str in = jsontext_inside(p->properties), name, v;
     struct buf value = BUF_INIT(NAME_BYTES);
     if (p->value.p && jsontext_string(&value, p->value) < 0 && !value.n)
         buf_adds(&value, p->value); /* a number */
-    if (p->value.p && (value.n || look_is_one_of(p->role, fields))) {
+    if (p->value.p && (value.n || snap_is_one_of(p->role, fields))) {
         buf_addz(out, " = ");
         outline_quote(out, buf_str(&value));
     }
     buf_release(&value);
-    while (look_property(&in, &name, &v)) {
-        const char *word = look_state(name, v);
+    while (snap_property(&in, &name, &v)) {
+        const char *word = snap_state(name, v);
         if (word && !str_eq(name, STR("focused")) &&
             !(str_eq(name, STR("expanded")) && str_eq(p->role, STR("combobox"))))
             buf_addf(out, " %s", word);
@@ -238,9 +238,9 @@ static void put_rest(const struct look_frame *f, const struct look_part *p,
         buf_addf(out, " and %d more", n - OPTIONS_SHOWN);
 }
 
-static void walk(struct walk *w, struct look_frame *f, struct ax *a, int level);
+static void walk(struct walk *w, struct snap_frame *f, struct ax *a, int level);
 
-static void walk_children(struct walk *w, struct look_frame *f, const struct look_part *p,
+static void walk_children(struct walk *w, struct snap_frame *f, const struct snap_part *p,
                           int level)
 {
     struct str in = jsontext_inside(p->children), c;
@@ -250,7 +250,7 @@ static void walk_children(struct walk *w, struct look_frame *f, const struct loo
             walk(w, f, child, level + 1);
     }
     for (int i = 0; p->node && i < w->l->n; i++) {
-        struct look_frame *inner = &w->l->frames[i];
+        struct snap_frame *inner = &w->l->frames[i];
         if (inner->owner != p->node || inner->printed || !inner->ax_n ||
             strcmp(inner->owner_session, f->session) != 0)
             continue;
@@ -262,16 +262,16 @@ static void walk_children(struct walk *w, struct look_frame *f, const struct loo
 }
 
 /* Adds an element with a ref, then searches its content for others. */
-static void walk_act(struct walk *w, struct look_frame *f, const struct look_part *p,
+static void walk_act(struct walk *w, struct snap_frame *f, const struct snap_part *p,
                      struct element *el, const char *role, struct str name, int level)
 {
     struct buf rest = BUF_INIT(4 * OUTLINE_NAME_MAX);
     flush(w);
     put_rest(f, p, &rest);
-    add(w, key_of(f, p->node), el ? look_ref(w->l->b, el) : 0, role, p->role, name,
+    add(w, key_of(f, p->node), el ? snap_ref(w->l->b, el) : 0, role, p->role, name,
         buf_str(&rest));
     buf_release(&rest);
-    if (look_is_one_of(p->role, fields) || str_eq(p->role, STR("combobox")))
+    if (snap_is_one_of(p->role, fields) || str_eq(p->role, STR("combobox")))
         return; /* its text is its value */
     w->inside++;
     walk_children(w, f, p, level);
@@ -280,13 +280,13 @@ static void walk_act(struct walk *w, struct look_frame *f, const struct look_par
 }
 
 /* Adds a part of the page if it has a name; a dialog always. */
-static void walk_place(struct walk *w, struct look_frame *f, const struct look_part *p,
+static void walk_place(struct walk *w, struct snap_frame *f, const struct snap_part *p,
                        struct str name, int level)
 {
     size_t before = w->path.n;
     int rows = w->rows;
     bool dialog = str_eq(p->role, STR("dialog")) || str_eq(p->role, STR("alertdialog"));
-    bool told = name.n || look_is_one_of(p->role, plain_places);
+    bool told = name.n || snap_is_one_of(p->role, plain_places);
     new_line(w);
     if (told) {
         if (before)
@@ -310,7 +310,7 @@ static void walk_place(struct walk *w, struct look_frame *f, const struct look_p
     buf_truncate(&w->path, before);
 }
 
-static void walk_row(struct walk *w, struct look_frame *f, const struct look_part *p,
+static void walk_row(struct walk *w, struct snap_frame *f, const struct snap_part *p,
                      int level)
 {
     size_t before = w->path.n;
@@ -326,11 +326,11 @@ static void walk_row(struct walk *w, struct look_frame *f, const struct look_par
 }
 
 /* contenteditable, for which Chromium has no role. */
-static bool is_editor(const struct look_part *p)
+static bool is_editor(const struct snap_part *p)
 {
     struct str in = jsontext_inside(p->properties), name, v;
     bool rich = false, takes = false;
-    while (look_property(&in, &name, &v)) {
+    while (snap_property(&in, &name, &v)) {
         rich |= str_eq(name, STR("editable")) && str_eq(v, STR("\"richtext\""));
         takes |= str_eq(name, STR("focusable")) && str_eq(v, STR("true"));
     }
@@ -338,7 +338,7 @@ static bool is_editor(const struct look_part *p)
 }
 
 /* An element that takes clicks, with its text unless it contains others with refs. */
-static bool is_clickable(const struct walk *w, const struct look_frame *f,
+static bool is_clickable(const struct walk *w, const struct snap_frame *f,
                          const struct ax *a, const struct element *el, struct buf *text)
 {
     if (!el || w->inside || !(el->clickable || el->pointer))
@@ -349,12 +349,12 @@ static bool is_clickable(const struct walk *w, const struct look_frame *f,
     return !around && str_trim(buf_str(text)).n > 0 && text->n < GATHERED_MAX;
 }
 
-static void walk_other(struct walk *w, struct look_frame *f, struct ax *a,
-                       const struct look_part *p, struct element *el, struct str name,
+static void walk_other(struct walk *w, struct snap_frame *f, struct ax *a,
+                       const struct snap_part *p, struct element *el, struct str name,
                        int level)
 {
     struct buf text = BUF_INIT(2 * GATHERED_MAX);
-    bool cell = look_is_one_of(p->role, cells);
+    bool cell = snap_is_one_of(p->role, cells);
     if (is_editor(p) && el) {
         gather(f, a, &text, 0);
         flush(w);
@@ -362,10 +362,10 @@ static void walk_other(struct walk *w, struct look_frame *f, struct ax *a,
         struct buf rest = BUF_INIT(4 * OUTLINE_NAME_MAX);
         buf_addz(&rest, " = ");
         outline_quote(&rest, buf_str(&text));
-        add(w, key_of(f, p->node), look_ref(w->l->b, el), "textbox", STR(""), name,
+        add(w, key_of(f, p->node), snap_ref(w->l->b, el), "textbox", STR(""), name,
             buf_str(&rest));
         buf_release(&rest);
-    } else if (!look_is_one_of(p->role, places) && !str_eq(p->role, STR("RootWebArea")) &&
+    } else if (!snap_is_one_of(p->role, places) && !str_eq(p->role, STR("RootWebArea")) &&
                !str_eq(p->role, STR("row")) && is_clickable(w, f, a, el, &text)) {
         struct str said = name.n ? name : buf_str(&text);
         walk_act(w, f, p, el, cell ? NULL : "clickable", said, level);
@@ -376,7 +376,7 @@ static void walk_other(struct walk *w, struct look_frame *f, struct ax *a,
         flush(w);
         walk_children(w, f, p, level);
         flush(w);
-    } else if (look_is_one_of(p->role, places)) {
+    } else if (snap_is_one_of(p->role, places)) {
         walk_place(w, f, p, name, level);
     } else if (str_eq(p->role, STR("row"))) {
         walk_row(w, f, p, level);
@@ -391,12 +391,12 @@ static void walk_other(struct walk *w, struct look_frame *f, struct ax *a,
     buf_release(&text);
 }
 
-static void walk(struct walk *w, struct look_frame *f, struct ax *a, int level)
+static void walk(struct walk *w, struct snap_frame *f, struct ax *a, int level)
 {
-    if (a->seen || w->o->full || level > LOOK_DEPTH_MAX)
+    if (a->seen || w->o->full || level > SNAP_DEPTH_MAX)
         return;
     a->seen = true;
-    struct look_part p = look_parse(a->text);
+    struct snap_part p = snap_parse(a->text);
     struct element *el = element_of(f, p.node);
     if (str_eq(p.role, STR("StaticText"))) {
         if (!w->inside)
@@ -416,7 +416,7 @@ static void walk(struct walk *w, struct look_frame *f, struct ax *a, int level)
     struct str said = str_trim(buf_str(&name));
     if (block)
         new_line(w);
-    if (look_is_one_of(p.role, acts) && el) {
+    if (snap_is_one_of(p.role, acts) && el) {
         walk_act(w, f, &p, el, NULL, said, level);
     } else if (str_eq(p.role, STR("heading")) && said.n && !w->inside) {
         flush(w);
@@ -439,7 +439,7 @@ static void walk(struct walk *w, struct look_frame *f, struct ax *a, int level)
     buf_release(&name);
 }
 
-void look_outline(struct page_look *l)
+void snap_outline(struct snapshot *l)
 {
     struct walk w = {.l = l, .o = l->outline};
     buf_init(&w.path, 4096);

@@ -5,7 +5,7 @@
  * frame's tree below its element: BrowserGym's axtree_object. Ids of nodes are those of
  * their frame, prefixed by its number except in the first frame.
  */
-#include "browser/driver/look_own.h"
+#include "browser/driver/snapshot_own.h"
 
 #include "base/jsontext.h"
 
@@ -19,7 +19,7 @@ static void put_id(struct buf *out, int k, struct str id)
         buf_addf(out, "\"%.*s\"", STR_ARG(plain));
 }
 
-static void put_children(const struct page_look *l, struct buf *out, int k,
+static void put_children(const struct snapshot *l, struct buf *out, int k,
                          struct str list, int64_t node)
 {
     struct str in = jsontext_inside(list), id;
@@ -31,7 +31,7 @@ static void put_children(const struct page_look *l, struct buf *out, int k,
         put_id(out, k, id);
     }
     for (int i = 0; node && i < l->n; i++) {
-        const struct look_frame *f = &l->frames[i];
+        const struct snap_frame *f = &l->frames[i];
         if (f->owner != node || f->ax_n == 0 ||
             strcmp(f->owner_session, l->frames[k].session) != 0)
             continue;
@@ -42,12 +42,12 @@ static void put_children(const struct page_look *l, struct buf *out, int k,
     buf_addc(out, ']');
 }
 
-static void put_node(const struct page_look *l, struct buf *out, int k, struct str text)
+static void put_node(const struct snapshot *l, struct buf *out, int k, struct str text)
 {
-    const struct look_frame *f = &l->frames[k];
+    const struct snap_frame *f = &l->frames[k];
     int64_t node = jsontext_int(jsontext_get(text, STR("backendDOMNodeId")), 0);
     const struct element *el = f->document && node
-                                   ? map_get(&f->document->bids, look_key(&node))
+                                   ? map_get(&f->document->bids, snap_key(&node))
                                    : NULL;
     struct str in = jsontext_inside(text), name, value;
     buf_addc(out, '{');
@@ -67,7 +67,7 @@ static void put_node(const struct page_look *l, struct buf *out, int k, struct s
     buf_addc(out, '}');
 }
 
-void look_whole(const struct page_look *l, struct buf *out, const char *what)
+void snap_whole(const struct snapshot *l, struct buf *out, const char *what)
 {
     if (!buf_full(out))
         return;
@@ -76,7 +76,7 @@ void look_whole(const struct page_look *l, struct buf *out, const char *what)
     buf_reset(out);
 }
 
-void look_raw(const struct page_look *l, struct buf *out)
+void snap_raw(const struct snapshot *l, struct buf *out)
 {
     buf_addz(out, "{\"nodes\":[");
     for (int k = 0; k < l->n; k++) {
@@ -87,5 +87,5 @@ void look_raw(const struct page_look *l, struct buf *out)
         }
     }
     buf_addz(out, "]}");
-    look_whole(l, out, "the raw tree");
+    snap_whole(l, out, "the raw tree");
 }

@@ -8,7 +8,7 @@
  * values and choices, and frames and shadow trees are at their place. The page is not
  * changed. Memory is an arena's, of at most WEBPAGE_MEMORY.
  */
-#include "browser/driver/look_own.h"
+#include "browser/driver/snapshot_own.h"
 
 #include "base/jsontext.h"
 #include "base/xalloc.h"
@@ -45,7 +45,7 @@ struct text_cell {
 };
 
 struct text_making {
-    struct page_look *l;
+    struct snapshot *l;
     struct arena *a;
     struct buf scratch;
     int deep; /* frames in frames */
@@ -54,7 +54,7 @@ struct text_making {
 /* A document of the snapshot. */
 struct doc {
     struct text_making *m;
-    struct look_frame *f;
+    struct snap_frame *f;
     const struct strings *strings;
     struct text_cell *cells; /* owned */
     struct str base;
@@ -62,7 +62,7 @@ struct doc {
 
 /* ---- strings ---- */
 
-void look_read_strings(struct strings *s, struct str array)
+void snap_read_strings(struct strings *s, struct str array)
 {
     struct str in = jsontext_inside(array), value;
     size_t room = 0;
@@ -165,7 +165,7 @@ static void read_nodes(struct doc *d, struct str nodes)
     read_rare(d, nodes, "optionSelected");
 }
 
-/* The styles that look.c requests: the pointer, the visibility, the display. */
+/* The styles that snapshot.c requests: the pointer, the visibility, the display. */
 static void read_styles(const struct doc *d, struct text_cell *c, struct str styles)
 {
     static const char *const blocks[] = {"block", "flex",      "grid", "flow-root",
@@ -324,12 +324,12 @@ static void sum_up(struct doc *d)
 static struct str bid_of(const struct doc *d, int i)
 {
     struct element *el = d->f->document ? map_get(&d->f->document->bids,
-                                                  look_key(&d->f->nodes[i].id))
+                                                  snap_key(&d->f->nodes[i].id))
                                         : NULL;
     char ref[16];
     if (!el || !d->m->l->refs)
         return el ? str_of(el->bid) : STR("");
-    snprintf(ref, sizeof(ref), "e%u", look_ref(d->m->l->b, el));
+    snprintf(ref, sizeof(ref), "e%u", snap_ref(d->m->l->b, el));
     const char *copy = arena_copy(d->m->a, str_of(ref));
     return copy ? str_of(copy) : STR("");
 }
@@ -374,14 +374,14 @@ static struct str text_within(const struct doc *d, int i)
     return s;
 }
 
-static void make_doc(struct text_making *m, struct look_frame *f, struct html_node *up);
+static void make_doc(struct text_making *m, struct snap_frame *f, struct html_node *up);
 
 /* Adds the document of a frame in its place. Returns false if it was not read. */
 static bool put_frame(const struct doc *d, int i, struct html_node *up)
 {
-    struct page_look *l = d->m->l;
+    struct snapshot *l = d->m->l;
     for (int k = 0; k < l->n && d->m->deep < FRAMES_DEEP; k++) {
-        struct look_frame *f = &l->frames[k];
+        struct snap_frame *f = &l->frames[k];
         if (f->owner != d->f->nodes[i].id || f == d->f ||
             strcmp(f->owner_session, d->f->session) != 0)
             continue;
@@ -533,7 +533,7 @@ static void put_nodes(struct doc *d, struct html_node *top)
     free(at);
 }
 
-static void make_doc(struct text_making *m, struct look_frame *f, struct html_node *up)
+static void make_doc(struct text_making *m, struct snap_frame *f, struct html_node *up)
 {
     struct doc d = {.m = m,
                     .f = f,
@@ -549,7 +549,7 @@ static void make_doc(struct text_making *m, struct look_frame *f, struct html_no
     free(d.cells);
 }
 
-int look_text(struct page_look *l, struct browser_seen *out, struct err *e)
+int snap_text(struct snapshot *l, struct browser_seen *out, struct err *e)
 {
     struct arena a;
     struct webpage page;

@@ -15,15 +15,15 @@
  * colon, on the line of the element that contains it if nothing else stands between.
  */
 #include "base/jsontext.h"
-#include "browser/driver/look_own.h"
+#include "browser/driver/snapshot_own.h"
 
 enum { LINE_ROOM = 4096, WORD_MAX = 200 };
 
 static struct str value_of(struct str v) { return jsontext_get(v, STR("value")); }
 
-struct look_part look_parse(struct str text)
+struct snap_part snap_parse(struct str text)
 {
-    struct look_part p = {0};
+    struct snap_part p = {0};
     struct str in = jsontext_inside(text), name, value;
     while (jsontext_member(&in, &name, &value)) {
         if (str_eq(name, STR("role"))) {
@@ -44,7 +44,7 @@ struct look_part look_parse(struct str text)
     return p;
 }
 
-bool look_is_one_of(struct str s, const char *const *names)
+bool snap_is_one_of(struct str s, const char *const *names)
 {
     for (; *names; names++) {
         if (str_eq(s, str_of(*names)))
@@ -72,7 +72,7 @@ static void put_repr(struct buf *out, struct str value)
 static bool is_true(struct str value)
 {
     static const char *const no[] = {"false", "0", "\"\"", "null", NULL};
-    return value.n > 0 && !look_is_one_of(value, no);
+    return value.n > 0 && !snap_is_one_of(value, no);
 }
 
 /* ---- BrowserGym's form ---- */
@@ -90,9 +90,9 @@ static void put_attributes(struct buf *out, struct str properties, bool clickabl
     while (jsontext_item(&in, &p)) {
         struct str name = jsontext_plain(jsontext_get(p, STR("name")));
         struct str v = value_of(jsontext_get(p, STR("value")));
-        if (!v.p || look_is_one_of(name, never))
+        if (!v.p || snap_is_one_of(name, never))
             continue;
-        if (look_is_one_of(name, bare)) {
+        if (snap_is_one_of(name, bare)) {
             if (is_true(v))
                 buf_addf(out, ", %.*s", STR_ARG(name));
         } else {
@@ -102,7 +102,7 @@ static void put_attributes(struct buf *out, struct str properties, bool clickabl
     }
 }
 
-static void put_line(struct buf *out, const struct look_part *p, struct str name,
+static void put_line(struct buf *out, const struct snap_part *p, struct str name,
                      bool clickable)
 {
     buf_adds(out, p->role);
@@ -187,7 +187,7 @@ static void put_word(struct buf *out, struct str value)
 }
 
 /* Appends an address; one of the page's own site begins with its path. */
-static void put_url(const struct page_look *l, struct str value)
+static void put_url(const struct snapshot *l, struct str value)
 {
     struct str plain = jsontext_plain(value);
     bool own = l->site.n && str_starts(plain, l->site) && plain.n > l->site.n &&
@@ -202,7 +202,7 @@ static void put_url(const struct page_look *l, struct str value)
         buf_addz(l->out, "…");
 }
 
-const char *look_state(struct str name, struct str value)
+const char *snap_state(struct str name, struct str value)
 {
     for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
         if (str_eq(name, str_of(states[i].name)) &&
@@ -212,16 +212,16 @@ const char *look_state(struct str name, struct str value)
     return NULL;
 }
 
-static void put_state(const struct page_look *l, struct str role, struct str name,
+static void put_state(const struct snapshot *l, struct str role, struct str name,
                       struct str value, bool root)
 {
-    const char *word = look_state(name, value);
+    const char *word = snap_state(name, value);
     if (word) {
         if (!root || !str_eq(name, STR("focused")))
             buf_addf(l->out, " %s", word);
         return;
     }
-    if (look_is_one_of(name, untold) || look_is_one_of(name, never) ||
+    if (snap_is_one_of(name, untold) || snap_is_one_of(name, never) ||
         (str_eq(name, STR("hasPopup")) && str_eq(role, STR("combobox"))))
         return;
     if (str_eq(name, STR("url"))) {
@@ -237,7 +237,7 @@ static void put_state(const struct page_look *l, struct str role, struct str nam
     put_word(l->out, value);
 }
 
-bool look_property(struct str *inside, struct str *name, struct str *value)
+bool snap_property(struct str *inside, struct str *name, struct str *value)
 {
     struct str p;
     while (jsontext_item(inside, &p)) {
@@ -249,7 +249,7 @@ bool look_property(struct str *inside, struct str *name, struct str *value)
     return false;
 }
 
-static void put_short(const struct page_look *l, const struct look_part *p,
+static void put_short(const struct snapshot *l, const struct snap_part *p,
                       struct str name, bool clickable, bool root)
 {
     struct str in = jsontext_inside(p->properties), property, v;
@@ -262,9 +262,9 @@ static void put_short(const struct page_look *l, const struct look_part *p,
         buf_addz(l->out, " =");
         put_repr(l->out, p->value);
     }
-    if (clickable && !look_is_one_of(p->role, buttons))
+    if (clickable && !snap_is_one_of(p->role, buttons))
         buf_addz(l->out, " clickable");
-    while (look_property(&in, &property, &v))
+    while (snap_property(&in, &property, &v))
         put_state(l, p->role, property, v, root);
 }
 
@@ -272,12 +272,12 @@ static void put_short(const struct page_look *l, const struct look_part *p,
  * Does a container without a name have a state, or the focus, which takes keys? Then it
  * is printed.
  */
-static bool has_state(const struct look_part *p)
+static bool has_state(const struct snap_part *p)
 {
     static const char *const told[] = {"focused", "disabled", "focusable", NULL};
     struct str in = jsontext_inside(p->properties), name, v;
-    while (look_property(&in, &name, &v)) {
-        if (is_true(v) && look_is_one_of(name, told))
+    while (snap_property(&in, &name, &v)) {
+        if (is_true(v) && snap_is_one_of(name, told))
             return true;
     }
     return p->value.p != NULL;
@@ -318,7 +318,7 @@ static struct str strip(struct str s)
     return s;
 }
 
-static void begin_line(struct page_look *l, int depth)
+static void begin_line(struct snapshot *l, int depth)
 {
     if (l->out->n)
         buf_addc(l->out, '\n');
@@ -327,7 +327,7 @@ static void begin_line(struct page_look *l, int depth)
 }
 
 /* Keeps what was printed after `before` if there is still room. */
-static void end_line(struct page_look *l, size_t before)
+static void end_line(struct snapshot *l, size_t before)
 {
     if (buf_full(l->out) || buf_room(l->out) < LINE_ROOM) {
         buf_truncate(l->out, before);
@@ -336,21 +336,21 @@ static void end_line(struct page_look *l, size_t before)
     }
 }
 
-static bool is_focused(const struct look_part *p)
+static bool is_focused(const struct snap_part *p)
 {
     struct str in = jsontext_inside(p->properties), name, v;
-    while (look_property(&in, &name, &v)) {
+    while (snap_property(&in, &name, &v)) {
         if (str_eq(name, STR("focused")))
             return is_true(v);
     }
     return false;
 }
 
-static void print_line(struct page_look *l, struct look_frame *f,
-                       const struct look_part *p, int depth, struct str name)
+static void print_line(struct snapshot *l, struct snap_frame *f,
+                       const struct snap_part *p, int depth, struct str name)
 {
     size_t before = l->out->n;
-    struct element *el = f->document ? map_get(&f->document->bids, look_key(&p->node))
+    struct element *el = f->document ? map_get(&f->document->bids, snap_key(&p->node))
                                      : NULL;
     begin_line(l, depth);
     if (el)
@@ -371,7 +371,7 @@ static void print_line(struct page_look *l, struct look_frame *f,
  * Appends text to the line before if that has only text, or begins with an element
  * without a name.
  */
-static void print_text(struct page_look *l, int depth, struct str text)
+static void print_text(struct snapshot *l, int depth, struct str text)
 {
     size_t before = l->out->n;
     if (str_trim(text).n == 0)
@@ -390,24 +390,24 @@ static void print_text(struct page_look *l, int depth, struct str text)
 /* ---- nodes ---- */
 
 /* Whether only the content of the node is printed. */
-static bool is_skipped(const struct page_look *l, const struct look_frame *f,
-                       const struct look_part *p, struct str name)
+static bool is_skipped(const struct snapshot *l, const struct snap_frame *f,
+                       const struct snap_part *p, struct str name)
 {
     if (!p->named || str_eq(p->role, STR("LineBreak")))
         return true;
-    if (!l->compact || name.n > 0 || !look_is_one_of(p->role, containers))
+    if (!l->compact || name.n > 0 || !snap_is_one_of(p->role, containers))
         return false;
-    struct element *el = f->document ? map_get(&f->document->bids, look_key(&p->node))
+    struct element *el = f->document ? map_get(&f->document->bids, snap_key(&p->node))
                                      : NULL;
     return !(el && el->clickable) && !has_state(p);
 }
 
-static void print_inner(struct page_look *l, struct look_frame *f, int64_t id, int depth)
+static void print_inner(struct snapshot *l, struct snap_frame *f, int64_t id, int depth)
 {
     for (int i = 0; id && i < l->n; i++) {
-        struct look_frame *in = &l->frames[i];
+        struct snap_frame *in = &l->frames[i];
         if (in->owner == id && !in->printed && strcmp(in->owner_session, f->session) == 0)
-            look_print(l, in, depth);
+            snap_print(l, in, depth);
     }
 }
 
@@ -416,18 +416,18 @@ struct tree_held {
     size_t at, n;
 };
 
-static struct str name_at(const struct page_look *l, struct tree_held h)
+static struct str name_at(const struct snapshot *l, struct tree_held h)
 {
     return str_sub(buf_str(&l->names), h.at, h.n);
 }
 
-static void print_node(struct page_look *l, struct look_frame *f, struct ax *a, int depth,
+static void print_node(struct snapshot *l, struct snap_frame *f, struct ax *a, int depth,
                        int level, struct tree_held above)
 {
-    if (a->seen || l->full || level > LOOK_DEPTH_MAX)
+    if (a->seen || l->full || level > SNAP_DEPTH_MAX)
         return;
     a->seen = true;
-    struct look_part p = look_parse(a->text);
+    struct snap_part p = snap_parse(a->text);
     if (l->compact && str_eq(p.role, STR("ListMarker")))
         return;
     struct tree_held own = {.at = l->names.n};
@@ -441,7 +441,7 @@ static void print_node(struct page_look *l, struct look_frame *f, struct ax *a, 
     struct str shown = l->compact && str_eq(p.role, STR("row")) && p.children.n > 2
                            ? STR("")
                            : name;
-    bool line = l->compact && !look_is_one_of(p.role, inlines) && !text;
+    bool line = l->compact && !snap_is_one_of(p.role, inlines) && !text;
     if (line)
         l->text_goes_on = false;
     if (!skip && l->compact && text)
@@ -460,9 +460,9 @@ static void print_node(struct page_look *l, struct look_frame *f, struct ax *a, 
         l->text_line = 0;
 }
 
-void look_print(struct page_look *l, struct look_frame *f, int depth)
+void snap_print(struct snapshot *l, struct snap_frame *f, int depth)
 {
     f->printed = true;
-    if (f->ax_n > 0 && depth < LOOK_DEPTH_MAX)
+    if (f->ax_n > 0 && depth < SNAP_DEPTH_MAX)
         print_node(l, f, &f->ax[0], depth, depth, (struct tree_held){0});
 }

@@ -458,7 +458,7 @@ static int act(struct host *h, struct str actions, struct err *e)
 {
     struct browser_seen seen;
     if (!h->told && names_element(actions)) {
-        int rc = browser_see(h->b, &(struct browser_look){.tree = true}, &seen, e);
+        int rc = browser_see(h->b, &(struct browser_want){.tree = true}, &seen, e);
         browser_seen_release(&seen);
         if (rc < 0)
             return -1;
@@ -616,7 +616,8 @@ int browser_host_run(const char *options)
     struct host *h = xnew(struct host);
     struct json *o = json_parse(str_of(options), &e);
     signal(SIGPIPE, SIG_IGN);
-    h->halt = (struct halt){.fds = {sig_open(signals, 3), STDIN_FILENO}, .look = on_halt};
+    h->halt = (struct halt){.fds = {sig_open(signals, 3), STDIN_FILENO},
+                            .check = on_halt};
     buf_init(&h->in, LINE_IN);
     buf_init(&h->answer, ANSWER_MAX);
     buf_init(&h->news, 4096);

@@ -13,7 +13,7 @@
  *                    carries out the actions, if any, then looks, within MS (0: only the
  *                    browser's own deadlines count). first: actions before those,
  *                    which may lead to another page; elements are of that page.
- *                    look: the members of struct browser_look; console; har: the
+ *                    look: the members of struct browser_want; console; har: the
  *                    call's requests as an HTTP Archive; both: a
  *                    picture with marks next to the one without; html: the text is
  *                    the page's Markdown, links with their addresses, and hidden

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What host.c and host_look.c share. */
+/* What host.c and host_see.c share. */
 #ifndef OD_BROWSER_HOST_HOST_OWN_H
 #define OD_BROWSER_HOST_HOST_OWN_H
 

@@ -138,7 +138,7 @@ int host_page_peek(struct page_call *c, struct outline *o, struct err *e)
         weboutline_make(h->reader.web, h->page.base, o);
         return 0;
     }
-    int rc = browser_see(h->b, &(struct browser_look){.outline = o}, &seen, e);
+    int rc = browser_see(h->b, &(struct browser_want){.outline = o}, &seen, e);
     json_free(h->b->notes);
     h->b->notes = seen.notes;
     seen.notes = NULL;
@@ -308,14 +308,14 @@ static int take_picture(struct page_call *c, const char *format, double scale,
     char type[24];
     int side = b->width > b->height ? b->width : b->height;
     scale *= side > PICTURE_SIDE ? (double)PICTURE_SIDE / side : 1;
-    struct browser_look look = {.shot = true,
+    struct browser_want want = {.shot = true,
                                 .marks = true,
                                 .refs = true,
                                 .outline = &none,
                                 .format = format,
                                 .scale = scale};
     outline_init(&none);
-    int rc = browser_see(b, &look, &seen, e);
+    int rc = browser_see(b, &want, &seen, e);
     if (rc == 0)
         rc = enc_base64(&text, buf_str(&seen.shot)) < 0 || text.n > PICTURE_MAX;
     if (rc == 0) {
@@ -337,14 +337,14 @@ static int put_picture(struct page_call *c, struct err *e)
     if (c->h->reading)
         return host_page_refuse(
             c, ERR_UNSUPPORTED,
-            "there is no picture without Chromium; look with view=\"text\"");
+            "there is no picture without Chromium; try view=\"text\"");
     int rc = take_picture(c, "png", 1, e);
     if (rc > 0)
         rc = take_picture(c, "jpeg", 1, e);
     if (rc > 0)
         rc = take_picture(c, "jpeg", 0.5, e);
     return rc > 0 ? host_page_refuse(c, ERR_LIMIT,
-                                     "the picture is too large; look with view=\"text\"")
+                                     "the picture is too large; try view=\"text\"")
                   : rc;
 }
 
@@ -401,8 +401,8 @@ int host_page_see(struct page_call *c, bool text, struct err *e)
         weboutline_make(h->reader.web, h->page.base, &c->after);
         return 0;
     }
-    struct browser_look look = {.outline = &c->after, .text = text, .refs = true};
-    int rc = browser_see(h->b, &look, &c->seen, e);
+    struct browser_want want = {.outline = &c->after, .text = text, .refs = true};
+    int rc = browser_see(h->b, &want, &c->seen, e);
     c->looked = true;
     return rc == 0 || h->b->cdp.held ? 0 : -1;
 }

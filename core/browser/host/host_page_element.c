@@ -17,7 +17,7 @@ static int refuse_gone(struct page_call *c, unsigned ref)
     struct buf text = BUF_INIT(1000);
     const struct outline_item *known = outline_ref(&h->page.known, ref), *near = NULL;
     struct element *el = h->b ? browser_element_of_ref(h->b, ref) : NULL;
-    if (el && el->seen == h->b->looks) {
+    if (el && el->seen == h->b->snapshots) {
         buf_addf(&text, "e%u is hidden now", ref);
     } else {
         buf_addf(&text, "e%u %s", ref,

@@ -8,7 +8,7 @@
  *   deltas.c   output of running commands, for whoever listens
  *   wire.c     one connection        reply.c    what the server answers
  *   where.c    the URL               outcome.c  names of ends
- *   look.c     metrics, status       options.c  the options of od serve
+ *   metrics.c     metrics, status       options.c  the options of od serve
  */
 #ifndef OD_FRONT_BUS_OWN_H
 #define OD_FRONT_BUS_OWN_H

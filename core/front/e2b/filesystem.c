@@ -22,7 +22,7 @@ struct e2b_files {
     struct buf path, to; /* owned: paths from the root */
     struct buf out;      /* owned: entries of a listing */
     uint64_t depth;
-    struct e2b_look *look; /* NULL: none runs */
+    struct e2b_read *look; /* NULL: none runs */
     struct action_ask ask;
     e2b_done *then; /* the action's */
 };
@@ -44,7 +44,7 @@ static void on_gone(struct req *r, void *owner)
     (void)r;
     s->req = NULL;
     if (s->look)
-        e2b_look_drop(s->look);
+        e2b_read_drop(s->look);
     action_ask_drop(&s->ask);
     bury(s);
 }
@@ -119,7 +119,7 @@ static void look_there(struct e2b_files *s, e2b_done *fn)
     struct json *args = json_object();
     json_put_str(args, "path", buf_str(&s->path));
     json_put_bool(args, "full", true);
-    s->look = e2b_look(s->f, &s->user, "stat", args, fn, s);
+    s->look = e2b_read(s->f, &s->user, "stat", args, fn, s);
 }
 
 void e2b_fs_stat(struct req *r)
@@ -177,7 +177,7 @@ static void list_page(struct e2b_files *s, struct str cursor)
     json_put_bool(args, "full", true);
     if (cursor.n > 0)
         json_put_str(args, "cursor", cursor);
-    s->look = e2b_look(s->f, &s->user, "list", args, on_page, s);
+    s->look = e2b_read(s->f, &s->user, "list", args, on_page, s);
 }
 
 void e2b_fs_list(struct req *r)

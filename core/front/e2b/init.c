@@ -257,7 +257,7 @@ void e2b_get_metrics(struct req *r)
     struct e2b *f = req_arg(r);
     struct machine now;
     struct buf b = BUF_INIT(1024);
-    machine_look(&now);
+    machine_measure(&now);
     uint64_t used = now.mem_total - now.mem_available;
     buf_addf(&b,
              "{\"ts\":%lld,\"cpu_count\":%u,\"cpu_used_pct\":%.2f,\"mem_total\":%llu,"

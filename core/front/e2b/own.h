@@ -13,7 +13,7 @@
  *   listener.c    streams of a process's output
  *   input.c       its standard input
  *   entry.c       EntryInfo, made from the result of the action `stat`
- *   look.c        calls that only read files, and are not in the log
+ *   read.c        calls that only read files, and are not in the log
  *   filesystem.c  filesystem.Filesystem: Stat, ListDir, MakeDir, Move, Remove
  *   sign.c        signed URLs
  *   compose.c     POST /files/compose
@@ -148,19 +148,19 @@ struct str e2b_base_name(struct str path);
 /* Appends the EntryInfo of the file at path. facts: as stat with `full` reports them. */
 void e2b_put_entry(struct buf *b, struct str path, const struct json *facts);
 
-/* ---- look.c ---- */
+/* ---- read.c ---- */
 
 /* result: borrowed; NULL if it has failed: then *e has the reason. */
 typedef void e2b_done(void *owner, const struct json *result, const struct err *e);
-struct e2b_look;
+struct e2b_read;
 /*
  * Runs a verb of file/fileact.h that changes nothing, and calls fn once with its result.
  * Takes args. Returns NULL if fn was called before this returns.
  */
-struct e2b_look *e2b_look(struct e2b *f, const struct sandbox_place *user,
+struct e2b_read *e2b_read(struct e2b *f, const struct sandbox_place *user,
                           const char *verb, struct json *args, e2b_done *fn, void *owner);
 /* fn will not be called. */
-void e2b_look_drop(struct e2b_look *k);
+void e2b_read_drop(struct e2b_read *k);
 
 /* ---- filesystem.c, watch.c, watcher.c: the rows of filesystem.Filesystem ---- */
 

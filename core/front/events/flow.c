@@ -281,7 +281,7 @@ void flows_begin(struct events *ev)
  * Whether the link wants the output of this command, none of which was sent yet. Sets *at
  * to where it begins.
  */
-static bool wanted(const struct events_link *k, const struct event_look *end,
+static bool wanted(const struct events_link *k, const struct event_members *end,
                    uint64_t *at)
 {
     const struct resume *r = resume_of(k, end->cause);
@@ -289,7 +289,7 @@ static bool wanted(const struct events_link *k, const struct event_look *end,
     return r || (end->cause > k->since && end->id >= k->live);
 }
 
-bool flow_over(struct events_link *k, const struct event_look *end)
+bool flow_over(struct events_link *k, const struct event_members *end)
 {
     struct flow *f = find_flow(k, end->cause);
     uint64_t at;

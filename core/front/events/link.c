@@ -101,10 +101,10 @@ static bool send_repeats(struct events_link *k)
     while (k->nrepeats > 0) {
         struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX),
                    b = BUF_INIT(2 * LIMIT_EVENT_MAX);
-        struct event_look l = {.id = k->repeats[0]};
+        struct event_members l = {.id = k->repeats[0]};
         bool kept = actions_line(k->ev->actions, k->repeats[0], &line) == 0;
         if (kept)
-            event_look(buf_str(&line), &l);
+            event_members(buf_str(&line), &l);
         buf_addz(&b, "{\"known\":{");
         if (l.client_id.n > 0) {
             buf_addz(&b, "\"client_id\":");
@@ -182,14 +182,15 @@ void links_error(struct events *ev, const struct err *e, uint64_t cause)
 static bool send_line(struct events_link *k, const struct batch_line *line)
 {
     uint64_t id = line->id;
-    bool action = line->look.kind == LOOK_ACTION, end = line->look.kind == LOOK_END;
-    if (end && !flow_over(k, &line->look))
+    bool action = line->members.kind == EVENT_ACTION,
+         end = line->members.kind == EVENT_END;
+    if (end && !flow_over(k, &line->members))
         return false;
     if (!link_send(k, line->text, id))
         return false;
     k->cursor.next = id + 1;
     if (end)
-        flow_end(k, line->look.cause);
+        flow_end(k, line->members.cause);
     const struct action *a = action ? actions_find(k->ev->actions, id) : NULL;
     if (a && a->running)
         flow_begin(k, a);

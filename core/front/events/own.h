@@ -112,7 +112,7 @@ void flow_begin(struct events_link *k, const struct action *a);
  * comes first. It may be called again if the observation found no room: what was sent is
  * remembered until flow_end.
  */
-bool flow_over(struct events_link *k, const struct event_look *end);
+bool flow_over(struct events_link *k, const struct event_members *end);
 /* Called when the observation was sent. */
 void flow_end(struct events_link *k, uint64_t cause);
 /* Continues flows when there is room again. */

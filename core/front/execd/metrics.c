@@ -25,7 +25,7 @@ struct execd_metrics {
 static void put(struct buf *b, struct execd_metrics *m)
 {
     struct machine now;
-    machine_look(&now);
+    machine_measure(&now);
     buf_addf(b, "{\"cpu_count\":%u,\"cpu_used_pct\":%.2f,\"mem_total_mib\":%.2f,",
              now.cpus, machine_busy(&m->before, &now), (double)now.mem_total / MIB);
     buf_addf(b, "\"mem_used_mib\":%.2f,\"timestamp\":%lld}",
@@ -69,7 +69,7 @@ static void start(struct req *r, bool watch)
     m->f = req_arg(r);
     m->req = r;
     m->watch = watch;
-    machine_look(&m->before);
+    machine_measure(&m->before);
     req_own(r, m, on_gone);
     if (watch) {
         req_header_add(r, "Cache-Control", "no-cache");

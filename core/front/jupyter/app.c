@@ -8,7 +8,7 @@
  * set; at /lab/api/workspaces layouts. What is changed is a section of /api/config, by
  * its whole path: sections of others have no slash.
  *
- * nb_app_look runs in the helper of contents.c, as the user of the sandbox.
+ * nb_app_find runs in the helper of contents.c, as the user of the sandbox.
  */
 #include "front/jupyter/own.h"
 
@@ -132,7 +132,7 @@ static void put_plugins(const struct nb_ask *a, const char *folder, int depth,
         closedir(d);
 }
 
-int nb_app_look(const struct nb_ask *a, struct buf *out)
+int nb_app_find(const struct nb_ask *a, struct buf *out)
 {
     char path[PATH_MAX + 64];
     struct buf text = BUF_INIT(FILE_MAX);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * /api/contents and /files: the files below the root. A helper finds what there is and
- * what a change takes (look.c); the change is then made by the actions of everybody's
- * files, which are in the log: `receive` for a saved file, and mkdir, copy, move, remove.
+ * what a change takes (contents_find.c); the change is then made by the actions of
+ * everybody's files, which are in the log: `receive` for a saved file, and mkdir, copy,
+ * move, remove.
  *
  *   request ─▶ look ─▶ the answer
  *                   └▶ receive ─▶ actions ─▶ look for the new model ─▶ the answer
@@ -363,7 +364,7 @@ static void begin(struct nb_work *w)
 {
     static const struct job_events events = {.on_data = on_data, .on_done = on_done};
     struct job_spec spec = {.what = "looking at files",
-                            .fn = nb_look,
+                            .fn = nb_find,
                             .arg = &w->ask,
                             .as_user = w->place.as_user,
                             .uid = w->place.uid,

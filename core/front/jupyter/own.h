@@ -11,7 +11,7 @@
  *   channels.c  the WebSocket of a kernel's messages
  *   frame.c     the two forms of its frames
  *   contents.c  /api/contents, /files
- *   look.c      of it: what files are, and what a change takes, in a helper
+ *   contents_find.c      of it: what files are, and what a change takes, in a helper
  *   terminals.c /api/terminals and their WebSockets
  *   config.c    /api/config, the WebSocket of /api/events
  *   login.c     the form for the token, cookies
@@ -167,7 +167,7 @@ const char *nb_root(const struct jupyter *f);
 /* The user of files and terminals, with the root as directory. Returns -1 and sets *e. */
 int nb_place(const struct jupyter *f, struct sandbox_place *out, struct err *e);
 
-/* ---- look.c ---- */
+/* ---- contents_find.c ---- */
 
 enum nb_verb {
     NB_GET,
@@ -206,7 +206,7 @@ struct nb_ask {
  *                                  arguments; then these actions; and the answer is the
  *                                  model of this path, or its checkpoint
  */
-int nb_look(void *ask, const struct job_child *c, struct err *e);
+int nb_find(void *ask, const struct job_child *c, struct err *e);
 /*
  * Writes a path of a client, below the root, without slashes at its ends, "." and "..".
  * *hidden: whether a part begins with a dot. Returns -1 if it is outside of the root, too
@@ -264,7 +264,7 @@ void nb_refuse(void *f, struct req *r, enum refusal why, int status, const char 
 
 /* Writes what the app is asked for, NB_PAGE or NB_SETTINGS, in the helper. Returns -1 if
  * it is not there. */
-int nb_app_look(const struct nb_ask *a, struct buf *out);
+int nb_app_find(const struct nb_ask *a, struct buf *out);
 void nb_get_root(struct req *r);
 void nb_get_lab(struct req *r);
 void nb_change_lab(struct req *r);

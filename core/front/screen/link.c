@@ -84,7 +84,7 @@ static const char *id_of(const struct screen_viewer *v)
     return container_of(v, struct screen_wire, viewer)->id;
 }
 
-static void put_driver(struct json *to, const struct screen_look *l)
+static void put_driver(struct json *to, const struct screen_facts *l)
 {
     struct json *d;
     if (!l->driver) {
@@ -101,7 +101,7 @@ static void put_driver(struct json *to, const struct screen_look *l)
 }
 
 /* Adds whether there are pictures, and if not, why. */
-static void put_state(struct json *to, const struct screen_look *l)
+static void put_state(struct json *to, const struct screen_facts *l)
 {
     static const char *const names[] = {
         [SCREEN_NONE] = "none", [SCREEN_OPEN] = "open", [SCREEN_TEXT] = "text"};
@@ -119,8 +119,8 @@ static void put_state(struct json *to, const struct screen_look *l)
 static struct json *about(const struct screen_wire *k, enum screen_news what)
 {
     struct json *j = json_object(), *at;
-    struct screen_look l;
-    screen_look(&k->viewer, &l);
+    struct screen_facts l;
+    screen_facts(&k->viewer, &l);
     switch (what) {
     case SCREEN_STATE:
         at = json_object();
@@ -222,8 +222,8 @@ static const struct screen_calls viewer_calls = {on_frame, on_news};
 static void hello(struct screen_wire *k)
 {
     struct json *j = json_object(), *h = json_object(), *at = json_object();
-    struct screen_look l;
-    screen_look(&k->viewer, &l);
+    struct screen_facts l;
+    screen_facts(&k->viewer, &l);
     json_put_z(h, "protocol", SCREEN_PROTOCOL);
     json_put_z(h, "session", k->session);
     json_put_z(h, "id", k->id);

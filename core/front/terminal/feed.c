@@ -119,7 +119,7 @@ static void put_state(const struct session *s, struct picture *pic, struct json 
     if (waits && session_hides(s))
         json_put_bool(j, "hidden", true);
     if (waits && pic)
-        picture_look(pic, &state);
+        picture_report(pic, &state);
     if (state.alt)
         json_put_bool(j, "full_screen", true);
     json_free(about);

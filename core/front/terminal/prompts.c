@@ -70,7 +70,7 @@ bool prompts_paint(struct prompts *p, struct terminal *t, struct picture *pic,
         struct picture_state state;
         struct buf b = BUF_INIT(2 * RECORDED_TEXT);
         int rows, cols;
-        picture_look(pic, &state);
+        picture_report(pic, &state);
         picture_size(pic, &rows, &cols);
         bool paints = c->command && c->text[0] && !c->input && c->from >= p->from &&
                       !state.alt;

@@ -353,7 +353,7 @@ static int observe(struct recording *x, struct err *e)
 static bool read_log(struct recording *x, struct err *e)
 {
     if (!x->looked) {
-        x->looked = recorded_look(&x->log);
+        x->looked = recorded_scan(&x->log);
         if (!x->looked)
             return false;
         if (recorded_begin(&x->log, e) < 0)

@@ -13,11 +13,11 @@
 enum {
     PART = 64 << 10,
     WAITING_MAX = 4096,
-    LOOKS_MAX = 8 /* for the end of an action that has ended since the recording began */
+    RAISES_MAX = 8 /* for the end of an action that has ended since the recording began */
 };
 
-typedef void line_fn(struct recorded_log *g, struct str line, const struct event_look *l,
-                     int64_t us);
+typedef void line_fn(struct recorded_log *g, struct str line,
+                     const struct event_members *l, int64_t us);
 
 void recorded_open(struct recorded_log *g)
 {
@@ -63,9 +63,9 @@ static bool each(struct recorded_log *g, line_fn *fn)
     for (struct str s = buf_str(&g->lines); s.n > 0;) {
         struct str line = str_cut(&s, '\n');
         struct event_line head;
-        struct event_look l;
-        event_look(line, &l);
-        if (l.kind != LOOK_OTHER && event_head(line, &head) &&
+        struct event_members l;
+        event_members(line, &l);
+        if (l.kind != EVENT_OTHER && event_head(line, &head) &&
             str_eq(l.session, str_of(g->session)))
             fn(g, line, &l, event_stamp_us(head.stamp.p));
     }
@@ -74,11 +74,11 @@ static bool each(struct recorded_log *g, line_fn *fn)
 
 /* ---- the first pass ---- */
 
-static void look(struct recorded_log *g, struct str line, const struct event_look *l,
+static void scan(struct recorded_log *g, struct str line, const struct event_members *l,
                  int64_t us)
 {
     (void)line;
-    if (l->kind == LOOK_ACTION) {
+    if (l->kind == EVENT_ACTION) {
         g->start_us = l->id == g->action ? us : g->start_us;
         if (g->process && g->first == 0 && us >= g->created_us)
             g->first = l->id;
@@ -96,7 +96,7 @@ static void look(struct recorded_log *g, struct str line, const struct event_loo
     }
 }
 
-bool recorded_look(struct recorded_log *g) { return each(g, look); }
+bool recorded_scan(struct recorded_log *g) { return each(g, scan); }
 
 int recorded_begin(struct recorded_log *g, struct err *e)
 {
@@ -164,10 +164,10 @@ static struct recorded *take_waiting(struct recorded_log *g, uint64_t id)
     return NULL;
 }
 
-static void take(struct recorded_log *g, struct str line, const struct event_look *l,
+static void take(struct recorded_log *g, struct str line, const struct event_members *l,
                  int64_t us)
 {
-    if (l->kind == LOOK_ACTION) {
+    if (l->kind == EVENT_ACTION) {
         add_action(g, line, l->id, us);
         return;
     }
@@ -204,8 +204,8 @@ bool recorded_read(struct recorded_log *g)
         g->nwaiting--;
         list_add_tail(&g->ready, &c->node);
     }
-    if (ended && g->looks < LOOKS_MAX) {
-        g->looks++;
+    if (ended && g->raised < RAISES_MAX) {
+        g->raised++;
         g->end = actions_next_id(g->all);
         return false;
     }

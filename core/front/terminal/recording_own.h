@@ -36,7 +36,7 @@ struct recorded_log {
     uint64_t last_to;
     struct event_cursor at;
     uint64_t end;               /* reading stops at this event, or soon after it */
-    unsigned looks;             /* how often it was raised */
+    unsigned raised;            /* how often it was raised */
     struct list waiting, ready; /* owned: of struct recorded, oldest first */
     unsigned nwaiting;
     struct buf lines; /* owned */
@@ -45,7 +45,7 @@ struct recorded_log {
 void recorded_open(struct recorded_log *g);
 void recorded_release(struct recorded_log *g);
 /* Does the first pass, a part of it. Returns true when it is over. */
-bool recorded_look(struct recorded_log *g);
+bool recorded_scan(struct recorded_log *g);
 /* Sets where the second pass begins. Returns -1 and sets *e if `action` is unknown. */
 int recorded_begin(struct recorded_log *g, struct err *e);
 /* Adds commands to ready, a part of the log. Returns true when all were read. If end is

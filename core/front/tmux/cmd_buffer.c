@@ -245,7 +245,7 @@ enum tm_result cmd_paste_buffer(struct tm_item *it)
     if (!b || p->dead)
         return TM_DONE;
     sep = sep ? sep : args_has(a, 'r') ? "\n" : "\r";
-    picture_look(p->screen.pic, &look);
+    picture_report(p->screen.pic, &look);
     bool brackets = args_has(a, 'p') && look.paste;
     buf_addz(&out, brackets ? "\033[200~" : "");
     struct str rest = str_n(b->data, b->n);

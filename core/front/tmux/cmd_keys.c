@@ -146,7 +146,7 @@ static struct tmux_key_mode modes_of(struct tm_pane *p)
 {
     struct picture_state look = {0};
     if (p->screen.pic)
-        picture_look(p->screen.pic, &look);
+        picture_report(p->screen.pic, &look);
     return (struct tmux_key_mode){.cursor = look.cursor_keys, .keypad = look.keypad};
 }
 

@@ -521,7 +521,7 @@ enum tm_result cmd_capture_pane(struct tm_item *it)
                      (args_has(a, 'N') ? CAPTURE_BLANKS : 0U);
     if (!p->screen.pic)
         return TM_DONE;
-    picture_look(p->screen.pic, &look);
+    picture_report(p->screen.pic, &look);
     if (args_has(a, 'a') && !look.alt) {
         if (!args_has(a, 'q'))
             return tm_fail(it, "no alternate screen");

@@ -649,7 +649,7 @@ const char *pane_title(const struct tm_pane *p)
     static char host[256];
     struct picture_state s;
     if (p->screen.pic) {
-        picture_look(p->screen.pic, &s);
+        picture_report(p->screen.pic, &s);
         if (s.title[0])
             return s.title;
     }

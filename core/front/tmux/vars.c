@@ -485,7 +485,7 @@ static bool look(const struct tm_vars *v, struct picture_state *s)
 {
     if (!P || !P->screen.pic)
         return false;
-    picture_look(P->screen.pic, s);
+    picture_report(P->screen.pic, s);
     return true;
 }
 #define LOOK(name, value) \

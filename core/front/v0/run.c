@@ -221,7 +221,7 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
     } else if (kind == NOTE_STARTED && op == a->op)
         v0_started(a, op->id, to > op->output_from ? to : op->output_from);
     else if (kind == NOTE_WAITING || kind == NOTE_PROBABLY_WAITING)
-        actions_look_again(a->v->en->actions); /* those that it would block fail */
+        actions_check_waiting(a->v->en->actions); /* those that it would block fail */
 }
 
 static void run_new(struct v0_call *a);

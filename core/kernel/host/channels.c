@@ -230,7 +230,7 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
     } else if (from == CH_IOPUB)
         look_at_status(h, &m);
     if (m.header.n)
-        host_lost_look(h, from, &m, ours);
+        host_lost_take(h, from, &m, ours);
     if (h->state == HOST_STARTING && h->heard && h->answered) {
         timer_stop(&h->nudge);
         host_ready(h);

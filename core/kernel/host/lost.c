@@ -209,7 +209,7 @@ void host_lost_asked(struct kernel_host *h, enum host_channel to, unsigned numbe
     c->asked = number;
 }
 
-void host_lost_look(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
+void host_lost_take(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
                     unsigned ours)
 {
     struct lost *l = &h->lost;

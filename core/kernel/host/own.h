@@ -199,7 +199,7 @@ void host_heart_stop(struct kernel_host *h);  /* the kernel is gone */
  * Called for each message of the kernel before it is passed on. ours: the number of the
  * request of our own that it answers; 0: none.
  */
-void host_lost_look(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
+void host_lost_take(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
                     unsigned ours);
 /* Called when a request of our own is sent. */
 void host_lost_asked(struct kernel_host *h, enum host_channel to, unsigned number);

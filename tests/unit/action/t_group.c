@@ -65,14 +65,15 @@ static const char *log_from(uint64_t id)
     static struct buf b = BUF_INIT(1 << 16);
     buf_reset(&b);
     for (; id <= last(); id++) {
-        struct event_look l;
-        event_look(str_of(line_of(id)), &l);
+        struct event_members l;
+        event_members(str_of(line_of(id)), &l);
         buf_addz(&b, b.n ? " " : "");
-        if (l.kind == LOOK_OTHER)
+        if (l.kind == EVENT_OTHER)
             buf_addz(&b, "-");
         else
-            buf_addf(&b, "%c%llu", l.kind == LOOK_ACTION ? 'A' : 'O',
-                     (unsigned long long)(l.kind == LOOK_ACTION ? l.id : l.cause) - base);
+            buf_addf(&b, "%c%llu", l.kind == EVENT_ACTION ? 'A' : 'O',
+                     (unsigned long long)(l.kind == EVENT_ACTION ? l.id : l.cause) -
+                         base);
     }
     return buf_z(&b);
 }
@@ -82,9 +83,9 @@ static void count_ends(unsigned ends[MOST])
 {
     memset(ends, 0, MOST * sizeof(*ends));
     for (uint64_t id = 1; id <= last(); id++) {
-        struct event_look l;
-        event_look(str_of(line_of(id)), &l);
-        if (l.kind == LOOK_END && l.cause < MOST)
+        struct event_members l;
+        event_members(str_of(line_of(id)), &l);
+        if (l.kind == EVENT_END && l.cause < MOST)
             ends[l.cause]++;
     }
 }
@@ -94,9 +95,9 @@ static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
 {
     (void)w;
     if (end) {
-        struct event_look l;
-        event_look(str_of(line_of(end)), &l);
-        CHECK(l.kind == LOOK_END && l.cause == cause);
+        struct event_members l;
+        event_members(str_of(line_of(end)), &l);
+        CHECK(l.kind == EVENT_END && l.cause == cause);
     } else {
         CHECK_INT(why->code, ERR_LIMIT);
     }
@@ -369,9 +370,9 @@ static void crash(unsigned at, long bytes, unsigned least, unsigned most)
     unsigned actions = 0, ends[MOST];
     count_ends(ends);
     for (uint64_t id = before + 1; id <= last(); id++) {
-        struct event_look l;
-        event_look(str_of(line_of(id)), &l);
-        if (l.kind == LOOK_ACTION) {
+        struct event_members l;
+        event_members(str_of(line_of(id)), &l);
+        if (l.kind == EVENT_ACTION) {
             CHECK_INT(ends[id], 1);
             actions++;
         }

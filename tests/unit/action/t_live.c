@@ -440,29 +440,32 @@ TEST(a_look_at_a_line_stays_in_it)
 {
     static const char text[] = HEAD ",\"key\":\"" NAME "\",\"session\":\"main\","
                                     "\"client_id\":\"c\\\"d\",\"action\":\"run\"}";
-    struct event_look l;
-    event_look(STR(text), &l);
-    CHECK(l.id == 5 && l.kind == LOOK_ACTION);
+    struct event_members l;
+    event_members(STR(text), &l);
+    CHECK(l.id == 5 && l.kind == EVENT_ACTION);
     CHECK_MEM(l.key.p, l.key.n, NAME);
     CHECK_MEM(l.session.p, l.session.n, "main");
     CHECK_MEM(l.client_id.p, l.client_id.n, "\"c\\\"d\"");
-    event_look(str_n(text, (size_t)(strstr(text, ",\"client_id") - text)), &l);
-    CHECK(l.kind == LOOK_ACTION && l.client_id.n == 0 && l.session.n == 4);
-    event_look(str_n(text, (size_t)(strstr(text, ",\"session") - text)), &l);
-    CHECK(l.kind == LOOK_ACTION && l.session.n == 0);
-    event_look(STR(HEAD ",\"key\":\"short\"}"), &l);
-    CHECK_INT(l.kind, LOOK_OTHER);
-    event_look(STR(HEAD ",\"cause\":x}"), &l);
-    CHECK_INT(l.kind, LOOK_OTHER);
-    event_look(STR(HEAD ",\"cause\":12,\"session\":\"\",\"output\":{\"from\":3,\"to\":45},"
-                        "\"observation\":\"ended\",\"x\":1}"), &l);
-    CHECK(l.kind == LOOK_END && l.cause == 12 && l.session.n == 0);
+    event_members(str_n(text, (size_t)(strstr(text, ",\"client_id") - text)), &l);
+    CHECK(l.kind == EVENT_ACTION && l.client_id.n == 0 && l.session.n == 4);
+    event_members(str_n(text, (size_t)(strstr(text, ",\"session") - text)), &l);
+    CHECK(l.kind == EVENT_ACTION && l.session.n == 0);
+    event_members(STR(HEAD ",\"key\":\"short\"}"), &l);
+    CHECK_INT(l.kind, EVENT_OTHER);
+    event_members(STR(HEAD ",\"cause\":x}"), &l);
+    CHECK_INT(l.kind, EVENT_OTHER);
+    event_members(STR(HEAD
+                      ",\"cause\":12,\"session\":\"\",\"output\":{\"from\":3,\"to\":45},"
+                      "\"observation\":\"ended\",\"x\":1}"),
+                  &l);
+    CHECK(l.kind == EVENT_END && l.cause == 12 && l.session.n == 0);
     CHECK(l.has_output && l.from == 3 && l.to == 45 && l.ended);
-    event_look(STR(HEAD ",\"cause\":12,\"session\":\"a\",\"output\":{\"from\":3},"
-                        "\"observation\":\"ended\"}"), &l);
-    CHECK(l.kind == LOOK_END && !l.has_output && !l.ended);
-    event_look(STR("{\"cause\":1}"), &l);
-    CHECK(l.kind == LOOK_OTHER && l.id == 0);
+    event_members(STR(HEAD ",\"cause\":12,\"session\":\"a\",\"output\":{\"from\":3},"
+                           "\"observation\":\"ended\"}"),
+                  &l);
+    CHECK(l.kind == EVENT_END && !l.has_output && !l.ended);
+    event_members(STR("{\"cause\":1}"), &l);
+    CHECK(l.kind == EVENT_OTHER && l.id == 0);
 }
 
 TEST(secrets_in_pieces_of_output)

@@ -243,10 +243,10 @@ static uint64_t first_id, last_id;
 
 static void count_line(void *arg, struct str s)
 {
-    struct event_look l;
+    struct event_members l;
     CHECK(arg == &counted);
     CHECK_INT(s.p[s.n - 1], '\n');
-    event_look(s, &l);
+    event_members(s, &l);
     first_id = counted++ ? first_id : l.id;
     last_id = l.id;
 }

@@ -139,7 +139,7 @@ TEST(what_goes_on_for_ever_keeps_no_deadline_from_coming)
     cdp_close(&devtools);
 }
 
-static void look(struct halt *h)
+static void check(struct halt *h)
 {
     char what = 0;
     CHECK_INT(read(h->fds[1], &what, 1), 1);
@@ -152,7 +152,7 @@ TEST(a_word_from_outside_cuts_a_wait_or_ends_it_all)
     struct err e = ERR_INIT;
     int word[2];
     CHECK_INT(pipe(word), 0);
-    struct halt h = {.fds = {-1, word[0]}, .look = look};
+    struct halt h = {.fds = {-1, word[0]}, .check = check};
     open_pair();
     devtools.stop = &h;
     CHECK(!halt_over(&h));

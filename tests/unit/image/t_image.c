@@ -668,12 +668,12 @@ TEST(compressed_layers_have_a_limit)
     CHECK_INT(gzip_add(&gz, buf_str(&l[0]), NULL), 0);
     put_archive(&gz, 1, "{}");
     refused(&s, "the image has another program at /usr/local/bin/od");
-    s.no_look = true;
+    s.no_unpack = true;
     CHECK_INT(run_add(&s, "in", "out"), 0);
     CHECK(strstr(said, "is not below a link; --look unpacks"));
     unlink(path_of("out"));
     /* Zeroes may follow: it is large without being so when it is unpacked. */
-    size_t more = IMAGE_LOOK_MAX + 1 - gz.n;
+    size_t more = IMAGE_UNPACK_MAX + 1 - gz.n;
     memset(buf_reserve(&gz, more), 0, more);
     buf_commit(&gz, more);
     s = spec_of(&b);
@@ -681,14 +681,14 @@ TEST(compressed_layers_have_a_limit)
     CHECK_INT(run_add(&s, "in", "out"), 0);
     CHECK(strstr(said, "is not below a link; --look unpacks"));
     unlink(path_of("out"));
-    s.look_all = true;
+    s.unpack_all = true;
     refused(&s, "the image has another program at /usr/local/bin/od");
-    s.look_all = false;
+    s.unpack_all = false;
     s.verify = true;
     refused(&s, "the image has another program at /usr/local/bin/od");
     /* Plain ones have none. */
     s.verify = false;
-    more = IMAGE_LOOK_MAX;
+    more = IMAGE_UNPACK_MAX;
     buf_release(&l[1]);
     buf_init(&l[1], 48 << 20);
     struct tar_entry x = {.name = STR("large"), .mode = 0644, .size = more};

@@ -103,7 +103,7 @@ static const char *form(const char *text)
     static char out[200];
     struct form f = {0};
     struct buf b = BUF_INIT(1000);
-    form_look(&f, str_of(text));
+    form_count(&f, str_of(text));
     form_tell(&f, &b);
     snprintf(out, sizeof(out), "%s %s%s", form_eol(&f),
              form_indent(&f) ? form_indent(&f) : "none", buf_z(&b));

@@ -290,7 +290,7 @@ static void describe(struct picture *p, struct buf *out)
         picture_row(p, y, false, out, &wrapped);
         buf_addc(out, wrapped ? '>' : '|');
     }
-    picture_look(p, &s);
+    picture_report(p, &s);
     buf_addf(out, "%d %d %d %d %d", s.row, s.col, s.top, s.bottom, s.alt);
     picture_paint(p, out, NULL, NULL);
 }
@@ -378,7 +378,7 @@ TEST(state_of_a_terminal)
     struct picture *p = picture_new(6, 20);
     struct picture_state s;
     struct buf out = BUF_INIT(1 << 20);
-    picture_look(p, &s);
+    picture_report(p, &s);
     CHECK(s.row == 0 && s.col == 0 && s.top == 0 && s.bottom == 5 && !s.alt && !s.hidden);
     CHECK_STR(s.title, "");
     CHECK(picture_whole(p) && picture_tab(p, 8) && !picture_tab(p, 9));
@@ -386,22 +386,22 @@ TEST(state_of_a_terminal)
     picture_feed(p, STR("\033]2;name\a\033[2;4r\033[?1;6;25;1002;1006;2004h\033=\033[4h"
                         "\033[?25l\033[3 q\033[2;5H\033H"),
                  &out);
-    picture_look(p, &s);
+    picture_report(p, &s);
     CHECK(s.row == 2 && s.col == 4 && s.top == 1 && s.bottom == 3);
     CHECK(s.cursor_keys && s.keypad && s.insert && s.origin && s.paste && s.hidden);
     CHECK(s.mouse == 1002 && s.protocol == 1006 && s.shape == 1 && !s.steady);
     CHECK_STR(s.title, "name");
     CHECK(picture_tab(p, 4));
     picture_feed(p, STR("\033[?6l\033[2;3H\033[?1049h\033[5;6H\033["), &out);
-    picture_look(p, &s);
+    picture_report(p, &s);
     CHECK(s.alt && s.row == 4 && s.col == 5 && s.saved_row == 1 && s.saved_col == 2);
     CHECK(!picture_whole(p));
     picture_reset(p);
-    picture_look(p, &s);
+    picture_report(p, &s);
     CHECK(picture_whole(p) && !s.alt && !s.insert && !s.cursor_keys && !s.mouse);
     CHECK(s.row == 0 && s.col == 0 && s.bottom == 5 && !picture_tab(p, 4));
     picture_feed(p, STR("12345678901234567890"), &out);
-    picture_look(p, &s);
+    picture_report(p, &s);
     CHECK(s.row == 0 && s.col == 20); /* the next character goes to the next row */
     picture_free(p);
     buf_release(&out);

@@ -362,7 +362,7 @@ TEST(a_server_that_says_nothing)
 }
 
 /* A word that cuts what is under way. */
-static void look(struct halt *h)
+static void check(struct halt *h)
 {
     char byte;
     CHECK_INT(read(h->fds[0], &byte, 1), 1);
@@ -377,7 +377,7 @@ TEST(what_is_cut_leaves_the_page_and_can_go_on)
     char text[300];
     int word[2];
     CHECK_INT(pipe(word), 0);
-    struct halt h = {.fds = {word[0], -1}, .look = look};
+    struct halt h = {.fds = {word[0], -1}, .check = check};
     begin_server();
     unsetenv("http_proxy");
     CHECK_INT(webreader_open(&r, &spec, &h, &e), 0);

@@ -176,12 +176,12 @@ static void take_cell(struct output *o, struct str line)
 static void take_line(struct output *o, struct str line)
 {
     static const struct str cell = STR("\"observation\":\"cell_output\"");
-    struct event_look l;
+    struct event_members l;
     struct err e = ERR_INIT;
-    event_look(line, &l);
-    if (l.kind == LOOK_OTHER && str_find(str_sub(line, 0, 160), cell) > 0)
+    event_members(line, &l);
+    if (l.kind == EVENT_OTHER && str_find(str_sub(line, 0, 160), cell) > 0)
         take_cell(o, line);
-    if (l.kind != LOOK_END || l.cause != o->id)
+    if (l.kind != EVENT_END || l.cause != o->id)
         return;
     struct json *m = json_parse(line, &e);
     struct str session = json_str(m, "session", "");
@@ -233,11 +233,11 @@ static void on_step(struct task *t)
 static int find_action(struct output *o, char command[LIMIT_ID + 1], struct err *e)
 {
     struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    struct event_look l = {0};
+    struct event_members l = {0};
     const struct action *a = actions_find(o->en->actions, o->id);
     if (actions_line(o->en->actions, o->id, &line) == 0)
-        event_look(buf_str(&line), &l);
-    if (l.kind == LOOK_ACTION) {
+        event_members(buf_str(&line), &l);
+    if (l.kind == EVENT_ACTION) {
         struct str session = l.session;
         if (session.n > 1 && session.p[0] == '"')
             session = str_sub(session, 1, session.n - 2);
@@ -250,7 +250,7 @@ static int find_action(struct output *o, char command[LIMIT_ID + 1], struct err 
                      (unsigned long long)o->id);
     }
     buf_release(&line);
-    return l.kind == LOOK_ACTION
+    return l.kind == EVENT_ACTION
                ? 0
                : err_set(e, ERR_NOTFOUND, "there is no command or cell %llu",
                          (unsigned long long)o->id);

@@ -86,7 +86,7 @@ static bool read_one(enum host_channel from)
                      m.idle ? STR("{\"execution_state\":\"idle\"}") : STR("{}"), NULL, 0};
     if (m.idle && !m.ours)
         h.busy = false;
-    host_lost_look(&h, from, &j, m.ours);
+    host_lost_take(&h, from, &j, m.ours);
     gaps = h.lost.n > gaps ? h.lost.n : gaps;
     read_lines();
     return true;
@@ -264,7 +264,7 @@ TEST(without_numbers)
     start(1);
     host_lost_reset(&h);
     begin_cell();
-    host_lost_look(&h, CH_IOPUB, &m, 0);
+    host_lost_take(&h, CH_IOPUB, &m, 0);
     CHECK_STR(h.lost.series, "");
     end();
 }

@@ -164,21 +164,21 @@ int host_see_browser(struct host *h, const struct json *q, struct json *out,
 {
     const struct json *want = json_get(q, "look");
     bool html = json_bool(want, "html", false), both = json_bool(want, "both", false);
-    struct browser_look look = {.tree = json_bool(want, "tree", false),
-                                .shot = json_bool(want, "shot", false),
-                                .text = json_bool(want, "text", false) && !html,
-                                .compact = json_bool(want, "compact", false),
-                                .whole = json_bool(want, "whole", false),
-                                .marks = json_bool(want, "marks", false) && !both,
-                                .properties = json_bool(want, "raw", false) || both,
-                                .raw = json_bool(want, "raw", false),
-                                .format = json_str(want, "format", "png").p,
-                                .page_size = page_size(want),
-                                .page = (int)json_int(want, "page", 1)};
+    struct browser_want asked = {.tree = json_bool(want, "tree", false),
+                                 .shot = json_bool(want, "shot", false),
+                                 .text = json_bool(want, "text", false) && !html,
+                                 .compact = json_bool(want, "compact", false),
+                                 .whole = json_bool(want, "whole", false),
+                                 .marks = json_bool(want, "marks", false) && !both,
+                                 .properties = json_bool(want, "raw", false) || both,
+                                 .raw = json_bool(want, "raw", false),
+                                 .format = json_str(want, "format", "png").p,
+                                 .page_size = page_size(want),
+                                 .page = (int)json_int(want, "page", 1)};
     struct browser_seen seen;
-    int rc = browser_see(h->b, &look, &seen, e);
+    int rc = browser_see(h->b, &asked, &seen, e);
     if (rc == 0) {
-        h->told = look.tree;
+        h->told = asked.tree;
         json_put_z(out, "mode", "chromium");
         json_put_str(out, "url", buf_str(&seen.url));
         json_put_str(out, "title", buf_str(&seen.title));
@@ -188,23 +188,23 @@ int host_see_browser(struct host *h, const struct json *q, struct json *out,
         json_put_str(out, "said", buf_str(&seen.said));
         json_put_int(out, "active", seen.active);
         json_put(out, "tabs", seen.tabs);
-        if (look.tree)
+        if (asked.tree)
             json_put_str(out, "tree", buf_str(&seen.tree));
-        if (look.text) {
+        if (asked.text) {
             json_put_str(out, "text", buf_str(&seen.text));
             json_put_str(out, "links", buf_str(&seen.links));
         }
         if (html)
             rc = see_markdown(h, out, e);
-        if (look.shot)
+        if (asked.shot)
             put_shot(h, json_str(q, "shots", ""), buf_str(&seen.shot), out);
-        if (look.shot && both)
+        if (asked.shot && both)
             put_marked(h, buf_str(&seen.shot), out);
-        if (look.raw) {
+        if (asked.raw) {
             put_json(out, "axtree", &seen.raw);
             put_json(out, "extras", &seen.properties);
         }
-        if (look.marks)
+        if (asked.marks)
             put_json(out, "marks", &seen.marks);
         if (h->b->har)
             put_har(h, out);

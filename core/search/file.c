@@ -26,14 +26,14 @@ enum {
     GLOB_ROOM = GLOB_ALTERNATIVES_MAX * GLOB_PATTERN_MAX
 };
 
-struct look_candidate {
+struct search_candidate {
     int64_t mtime_ns;
     char *path; /* owned */
     uint32_t path_n;
 };
 
 struct search_newest {
-    struct look_candidate *all; /* owned: twice `most` and one */
+    struct search_candidate *all; /* owned: twice `most` and one */
     size_t n, most;
     int64_t oldest; /* when full: older files are not wanted */
     bool full;
@@ -67,7 +67,7 @@ static int put_hit(struct search_helper *w, struct search_head h, struct str pat
 
 static int newest_first(const void *a, const void *b)
 {
-    const struct look_candidate *x = a, *y = b;
+    const struct search_candidate *x = a, *y = b;
     if (x->mtime_ns != y->mtime_ns)
         return x->mtime_ns < y->mtime_ns ? 1 : -1;
     return strcmp(x->path, y->path);
@@ -87,7 +87,7 @@ static void keep_newest(struct search_helper *w, int64_t mtime_ns)
 {
     struct search_newest *t = w->newest;
     struct str path = buf_str(&w->path);
-    t->all[t->n++] = (struct look_candidate){
+    t->all[t->n++] = (struct search_candidate){
         mtime_ns, xstrndup(path.p ? path.p : "", path.n), (uint32_t)path.n};
     if (t->n == 2 * t->most)
         drop_old(t);
@@ -132,7 +132,7 @@ int search_hit_name(struct search_helper *w, int dir, const char *name, struct e
 /* ---- by lines ---- */
 
 /* The file that is being searched. Offsets are into w->block. */
-struct search_look {
+struct search_reading {
     int64_t mtime_ns;
     size_t have;     /* bytes in the block */
     size_t from;     /* not searched yet: the beginning of a line */
@@ -144,7 +144,7 @@ struct search_look {
     bool any; /* a hit of the file was added */
 };
 
-static uint64_t number_at(struct search_helper *w, struct search_look *k, size_t at)
+static uint64_t number_at(struct search_helper *w, struct search_reading *k, size_t at)
 {
     if (at > k->counted) {
         k->number += scan_count(str_n(w->block + k->counted, at - k->counted), '\n');
@@ -153,7 +153,7 @@ static uint64_t number_at(struct search_helper *w, struct search_look *k, size_t
     return k->number;
 }
 
-static int end_hit(struct search_helper *w, struct search_look *k, struct err *e)
+static int end_hit(struct search_helper *w, struct search_reading *k, struct err *e)
 {
     k->head.first = !k->any;
     k->head.mtime_ns = k->mtime_ns;
@@ -164,7 +164,7 @@ static int end_hit(struct search_helper *w, struct search_look *k, struct err *e
 }
 
 /* Adds the line between start and end, unless there are enough lines. */
-static int tell_line(struct search_helper *w, struct search_look *k, size_t start,
+static int tell_line(struct search_helper *w, struct search_reading *k, size_t start,
                      size_t end, bool context, struct err *e)
 {
     struct str text = str_n(w->block + start, end - start);
@@ -183,7 +183,7 @@ static int tell_line(struct search_helper *w, struct search_look *k, size_t star
 }
 
 /* Adds the context after the last match, up to the line that begins at `to`. */
-static int tell_behind(struct search_helper *w, struct search_look *k, size_t to,
+static int tell_behind(struct search_helper *w, struct search_reading *k, size_t to,
                        struct err *e)
 {
     while (k->behind > 0 && k->told < to) {
@@ -200,7 +200,7 @@ static int tell_behind(struct search_helper *w, struct search_look *k, size_t to
  * Returns the beginning of the n-th line before the one at `at`; stops at lines already
  * added.
  */
-static size_t lines_before(const struct search_helper *w, const struct search_look *k,
+static size_t lines_before(const struct search_helper *w, const struct search_reading *k,
                            size_t at, unsigned n)
 {
     for (; n > 0 && at > k->told; n--)
@@ -208,7 +208,7 @@ static size_t lines_before(const struct search_helper *w, const struct search_lo
     return at > k->told ? at : k->told;
 }
 
-static int tell_match(struct search_helper *w, struct search_look *k, struct str line,
+static int tell_match(struct search_helper *w, struct search_reading *k, struct str line,
                       struct err *e)
 {
     size_t start = (size_t)(line.p - w->block), end = start + line.n;
@@ -227,7 +227,7 @@ static int tell_match(struct search_helper *w, struct search_look *k, struct str
 }
 
 /* Searches the block up to `to`. Returns 1 if the file is done. */
-static int search_block(struct search_helper *w, struct search_look *k, size_t to,
+static int search_block(struct search_helper *w, struct search_reading *k, size_t to,
                         struct err *e)
 {
     struct str line;
@@ -253,7 +253,7 @@ static int search_block(struct search_helper *w, struct search_look *k, size_t t
 }
 
 /* Drops what was searched from the block, except lines that may become context. */
-static void shift(struct search_helper *w, struct search_look *k)
+static void shift(struct search_helper *w, struct search_reading *k)
 {
     size_t keep = lines_before(w, k, k->from, w->spec->before);
     if (k->from - keep > SEARCH_LINE_MAX / 2)
@@ -267,7 +267,7 @@ static void shift(struct search_helper *w, struct search_look *k)
     k->counted = 0;
 }
 
-static ssize_t read_more(struct search_helper *w, struct search_look *k, int fd)
+static ssize_t read_more(struct search_helper *w, struct search_reading *k, int fd)
 {
     size_t room = SEARCH_LINE_MAX - k->have;
     ssize_t n;
@@ -282,7 +282,7 @@ static ssize_t read_more(struct search_helper *w, struct search_look *k, int fd)
  * Returns the end of the whole lines in the block: after the last newline, or all of it
  * if there is none.
  */
-static size_t whole_lines(const struct search_helper *w, const struct search_look *k,
+static size_t whole_lines(const struct search_helper *w, const struct search_reading *k,
                           bool end)
 {
     if (end || k->have == k->from)
@@ -293,7 +293,8 @@ static size_t whole_lines(const struct search_helper *w, const struct search_loo
     return k->have == SEARCH_LINE_MAX ? k->have : k->from;
 }
 
-static int look(struct search_helper *w, struct search_look *k, int fd, struct err *e)
+static int search_whole(struct search_helper *w, struct search_reading *k, int fd,
+                        struct err *e)
 {
     int rc = 0;
     for (bool first = true, end = false; rc == 0 && !end && !search_is_stopped(w);) {
@@ -305,7 +306,7 @@ static int look(struct search_helper *w, struct search_look *k, int fd, struct e
         if (first && !w->spec->binary && memchr(w->block, 0, head))
             return 0;
         if (first)
-            search_looked(w->shared);
+            search_count_file(w->shared);
         first = false;
         size_t to = whole_lines(w, k, end);
         if (to > k->from)
@@ -318,9 +319,9 @@ static int look(struct search_helper *w, struct search_look *k, int fd, struct e
     return rc < 0 ? -1 : 0;
 }
 
-static int search_look_open(struct search_helper *w, int fd, struct err *e)
+static int search_file_open(struct search_helper *w, int fd, struct err *e)
 {
-    struct search_look k = {.number = 1};
+    struct search_reading k = {.number = 1};
     struct stat st;
     if (w->newest) {
         if (fstat(fd, &st) < 0 || is_too_old(w, mtime_of(&st)))
@@ -328,7 +329,7 @@ static int search_look_open(struct search_helper *w, int fd, struct err *e)
         k.mtime_ns = mtime_of(&st);
     }
     buf_reset(&w->lines);
-    int rc = look(w, &k, fd, e);
+    int rc = search_whole(w, &k, fd, e);
     if (rc < 0 && e->code == ERR_LIMIT) {
         struct err why = *e;
         err_set(e, ERR_LIMIT, "%.400s (in %.*s)", why.text,
@@ -338,7 +339,7 @@ static int search_look_open(struct search_helper *w, int fd, struct err *e)
 }
 
 /* A file may have become a pipe or a device since the folder was read. */
-int search_look(struct search_helper *w, int dir, const char *name, struct err *e)
+int search_file(struct search_helper *w, int dir, const char *name, struct err *e)
 {
     int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     int fd = openat(dir, name, w->spec->links ? flags : flags | O_NOFOLLOW);
@@ -348,7 +349,7 @@ int search_look(struct search_helper *w, int dir, const char *name, struct err *
             search_unread(w, "open", buf_str(&w->path), errno);
         return 0;
     }
-    int rc = search_look_open(w, fd, e);
+    int rc = search_file_open(w, fd, e);
     close(fd);
     return rc;
 }
@@ -396,7 +397,7 @@ static void make_room(struct search_helper *w)
         w->newest = xnew(struct search_newest);
         /* One more than wanted shows that there are more. */
         w->newest->most = q->files_max + 1;
-        w->newest->all = xcalloc(2 * w->newest->most, sizeof(struct look_candidate));
+        w->newest->all = xcalloc(2 * w->newest->most, sizeof(struct search_candidate));
     }
     if (q->what != SEARCH_NAMES)
         w->block = xcalloc(1, SEARCH_LINE_MAX);
@@ -422,5 +423,5 @@ int search_child(void *arg, const struct job_child *c, struct err *e)
         return search_walk(w, e);
     if (!job->first)
         return 0;
-    return search_look_open(w, w->root, e) < 0 ? -1 : search_flush(w, true, e);
+    return search_file_open(w, w->root, e) < 0 ? -1 : search_flush(w, true, e);
 }

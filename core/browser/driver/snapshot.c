@@ -10,7 +10,7 @@
 #include "base/jsontext.h"
 #include "base/xalloc.h"
 #include "browser/driver/js.h"
-#include "browser/driver/look_own.h"
+#include "browser/driver/snapshot_own.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ struct element *browser_element(struct browser *b, struct str bid)
     return map_get(&b->elements, bid);
 }
 
-static struct document *document_of(struct browser *b, const struct look_frame *f)
+static struct document *document_of(struct browser *b, const struct snap_frame *f)
 {
     struct list *pos, *tmp;
     list_each (pos, tmp, &b->documents) {
@@ -74,7 +74,7 @@ static void letters(unsigned n, char out[8])
 
 static struct element *number(struct document *d, const struct node *n)
 {
-    struct element *el = map_get(&d->bids, look_key(&n->id));
+    struct element *el = map_get(&d->bids, snap_key(&n->id));
     char local[16];
     if (el)
         return el;
@@ -87,7 +87,7 @@ static struct element *number(struct document *d, const struct node *n)
     else
         snprintf(local, sizeof(local), "%u", d->numbers++);
     snprintf(el->bid, sizeof(el->bid), "%s%s", d->prefix, local);
-    map_put(&d->bids, look_key(&n->id), el);
+    map_put(&d->bids, snap_key(&n->id), el);
     return el;
 }
 
@@ -97,22 +97,22 @@ static bool is_numbered(const struct node *n)
 }
 
 /* The element around the i-th node; NULL: there is none. */
-static struct element *up_of(const struct look_frame *f, int i)
+static struct element *up_of(const struct snap_frame *f, int i)
 {
     struct element *el = NULL;
     while (!el && (i = f->nodes[i].parent) >= 0)
-        el = map_get(&f->document->bids, look_key(&f->nodes[i].id));
+        el = map_get(&f->document->bids, snap_key(&f->nodes[i].id));
     return el;
 }
 
-static void see_element(const struct page_look *l, const struct look_frame *f, int i,
+static void see_element(const struct snapshot *l, const struct snap_frame *f, int i,
                         struct element *el)
 {
     unsigned flags = f->nodes[i].flags;
     el->clickable = (flags & IS_CLICKABLE) != 0;
     el->block = (flags & IS_BLOCK) != 0;
     el->pointer = (flags & IS_POINTER) != 0;
-    el->seen = l->b->looks;
+    el->seen = l->b->snapshots;
     el->form = f->nodes[i].form;
     el->up = up_of(f, i);
 }
@@ -135,7 +135,7 @@ static int by_index(const void *a, const void *b)
  * Puts the elements that the previous look at the document found, and this one did not,
  * into a map of lists, by what they look like; the lowest index is the first of a list.
  */
-static void gather_lost(const struct page_look *l, const struct document *d,
+static void gather_lost(const struct snapshot *l, const struct document *d,
                         struct map *lost)
 {
     struct str key;
@@ -144,7 +144,7 @@ static void gather_lost(const struct page_look *l, const struct document *d,
     struct element **all = NULL;
     for (void *it = NULL; (it = map_next(&d->bids, it, &key, &value));) {
         struct element *el = value;
-        if (el->seen != d->seen || el->seen == l->b->looks)
+        if (el->seen != d->seen || el->seen == l->b->snapshots)
             continue;
         if (n == room) {
             room = room ? 2 * room : 64;
@@ -166,7 +166,7 @@ static void gather_lost(const struct page_look *l, const struct document *d,
  * Returns the element that looked like the i-th node and was at its place, of which it
  * gets the node; NULL: there is none.
  */
-static struct element *find_lost(struct map *lost, const struct look_frame *f, int i)
+static struct element *find_lost(struct map *lost, const struct snap_frame *f, int i)
 {
     struct lost_key k = {up_of(f, i), f->nodes[i].form};
     struct str key = str_n((const char *)&k, sizeof(k));
@@ -175,9 +175,9 @@ static struct element *find_lost(struct map *lost, const struct look_frame *f, i
         return NULL;
     if (el->next)
         map_put(lost, key, el->next);
-    map_del(&f->document->bids, look_key(&el->node));
+    map_del(&f->document->bids, snap_key(&el->node));
     el->node = f->nodes[i].id;
-    map_put(&f->document->bids, look_key(&el->node), el);
+    map_put(&f->document->bids, snap_key(&el->node), el);
     return el;
 }
 
@@ -186,14 +186,14 @@ static struct element *find_lost(struct map *lost, const struct look_frame *f, i
  * there at the previous look, at the same place, has that one's number: a page that draws
  * its lists again replaces every node.
  */
-static void number_elements(struct page_look *l, struct look_frame *f)
+static void number_elements(struct snapshot *l, struct snap_frame *f)
 {
     struct document *d = f->document;
     struct map lost;
     int fresh = 0;
     for (int i = 0; i < f->n; i++) {
         struct element *el = is_numbered(&f->nodes[i])
-                                 ? map_get(&d->bids, look_key(&f->nodes[i].id))
+                                 ? map_get(&d->bids, snap_key(&f->nodes[i].id))
                                  : NULL;
         if (el)
             see_element(l, f, i, el);
@@ -204,7 +204,7 @@ static void number_elements(struct page_look *l, struct look_frame *f)
     if (fresh && d->seen)
         gather_lost(l, d, &lost);
     for (int i = 0; i < f->n && fresh > 0; i++) {
-        if (!is_numbered(&f->nodes[i]) || map_get(&d->bids, look_key(&f->nodes[i].id)))
+        if (!is_numbered(&f->nodes[i]) || map_get(&d->bids, snap_key(&f->nodes[i].id)))
             continue;
         struct element *el = find_lost(&lost, f, i);
         l->b->found += el != NULL;
@@ -212,18 +212,18 @@ static void number_elements(struct page_look *l, struct look_frame *f)
         fresh--;
     }
     map_release(&lost);
-    d->seen = l->b->looks;
+    d->seen = l->b->snapshots;
 }
 
 /* Frames come after the frames that contain them. */
-static void number_frame(struct page_look *l, struct look_frame *f)
+static void number_frame(struct snapshot *l, struct snap_frame *f)
 {
     struct browser *b = l->b;
     f->document = document_of(b, f);
     for (int i = 0; i < l->n && f->owner; i++) {
-        struct look_frame *up = &l->frames[i];
+        struct snap_frame *up = &l->frames[i];
         struct element *el = up->document && strcmp(up->session, f->owner_session) == 0
-                                 ? map_get(&up->document->bids, look_key(&f->owner))
+                                 ? map_get(&up->document->bids, snap_key(&f->owner))
                                  : NULL;
         if (el && strlen(el->bid) < sizeof(f->document->prefix))
             memcpy(f->document->prefix, el->bid, strlen(el->bid) + 1);
@@ -236,7 +236,7 @@ static void number_frame(struct page_look *l, struct look_frame *f)
 }
 
 /* Forgets documents that this tab no longer has. */
-static void drop_old(struct page_look *l)
+static void drop_old(struct snapshot *l)
 {
     struct list *pos, *tmp;
     list_each (pos, tmp, &l->b->documents) {
@@ -254,29 +254,33 @@ static void drop_old(struct page_look *l)
 
 /* ---- snapshots ---- */
 
-static enum look_word word_of(struct str s)
+static enum snap_word word_of(struct str s)
 {
     static const struct {
         const char *text;
-        enum look_word word;
+        enum snap_word word;
     } words[] = {
-        {"IFRAME", LOOK_FRAME},     {"FRAME", LOOK_FRAME},     {"BODY", LOOK_BODY},
-        {"A", LOOK_BUTTON},         {"BUTTON", LOOK_BUTTON},   {"INPUT", LOOK_ACTIVE},
-        {"TEXTAREA", LOOK_ACTIVE},  {"SELECT", LOOK_ACTIVE},   {"VIDEO", LOOK_ACTIVE},
-        {"LI", LOOK_ACTIVE},        {"TD", LOOK_ACTIVE},       {"OPTION", LOOK_ACTIVE},
-        {"user-agent", LOOK_AGENT}, {"onclick", LOOK_ONCLICK}, {"pointer", LOOK_POINTER},
-        {"hidden", LOOK_HIDDEN},    {"collapse", LOOK_HIDDEN}, {"block", LOOK_BLOCK},
-        {"flex", LOOK_BLOCK},       {"grid", LOOK_BLOCK},      {"flow-root", LOOK_BLOCK},
-        {"table", LOOK_BLOCK},      {"list-item", LOOK_BLOCK},
-        {"id", LOOK_NAMING},        {"name", LOOK_NAMING},     {"type", LOOK_NAMING},
-        {"role", LOOK_NAMING},      {"href", LOOK_NAMING},
-        {"aria-label", LOOK_NAMING},
+        {"IFRAME", SNAP_FRAME},      {"FRAME", SNAP_FRAME},
+        {"BODY", SNAP_BODY},         {"A", SNAP_BUTTON},
+        {"BUTTON", SNAP_BUTTON},     {"INPUT", SNAP_ACTIVE},
+        {"TEXTAREA", SNAP_ACTIVE},   {"SELECT", SNAP_ACTIVE},
+        {"VIDEO", SNAP_ACTIVE},      {"LI", SNAP_ACTIVE},
+        {"TD", SNAP_ACTIVE},         {"OPTION", SNAP_ACTIVE},
+        {"user-agent", SNAP_AGENT},  {"onclick", SNAP_ONCLICK},
+        {"pointer", SNAP_POINTER},   {"hidden", SNAP_HIDDEN},
+        {"collapse", SNAP_HIDDEN},   {"block", SNAP_BLOCK},
+        {"flex", SNAP_BLOCK},        {"grid", SNAP_BLOCK},
+        {"flow-root", SNAP_BLOCK},   {"table", SNAP_BLOCK},
+        {"list-item", SNAP_BLOCK},   {"id", SNAP_NAMING},
+        {"name", SNAP_NAMING},       {"type", SNAP_NAMING},
+        {"role", SNAP_NAMING},       {"href", SNAP_NAMING},
+        {"aria-label", SNAP_NAMING},
     };
     for (size_t i = 0; s.n && s.n < 11 && i < sizeof(words) / sizeof(*words); i++) {
         if (str_eq(s, str_of(words[i].text)))
             return words[i].word;
     }
-    return LOOK_OTHER;
+    return SNAP_OTHER;
 }
 
 /* FNV-1a of the first bytes. */
@@ -305,9 +309,9 @@ static void read_words(struct words *w, struct str strings)
     }
 }
 
-enum look_word look_word_at(const struct words *w, int64_t i)
+enum snap_word snap_word_at(const struct words *w, int64_t i)
 {
-    return i >= 0 && (uint64_t)i < w->n ? (enum look_word)w->word[i] : LOOK_OTHER;
+    return i >= 0 && (uint64_t)i < w->n ? (enum snap_word)w->word[i] : SNAP_OTHER;
 }
 
 static struct str string_at(struct str strings, int64_t i)
@@ -327,7 +331,7 @@ static struct str inside(struct str object, struct str name)
  * Reads the next entry of a rare column: a node's index, and its value; -1 without
  * values.
  */
-static bool next_rare(struct str *places, struct str *values, const struct look_frame *f,
+static bool next_rare(struct str *places, struct str *values, const struct snap_frame *f,
                       int64_t *at, int64_t *value)
 {
     struct str a, v;
@@ -340,7 +344,7 @@ static bool next_rare(struct str *places, struct str *values, const struct look_
     return true;
 }
 
-static void set_flags(struct look_frame *f, struct str column, unsigned char flag)
+static void set_flags(struct snap_frame *f, struct str column, unsigned char flag)
 {
     struct str places = inside(column, STR("index")), none = STR("");
     int64_t at, value;
@@ -348,12 +352,12 @@ static void set_flags(struct look_frame *f, struct str column, unsigned char fla
         f->nodes[at].flags |= flag;
 }
 
-static unsigned char flags_of(enum look_word tag)
+static unsigned char flags_of(enum snap_word tag)
 {
-    return tag == LOOK_FRAME    ? IS_FRAME | IS_ACTIVE
-           : tag == LOOK_BODY   ? IS_BODY
-           : tag == LOOK_BUTTON ? IS_BUTTON | IS_ACTIVE
-           : tag == LOOK_ACTIVE ? IS_ACTIVE
+    return tag == SNAP_FRAME    ? IS_FRAME | IS_ACTIVE
+           : tag == SNAP_BODY   ? IS_BODY
+           : tag == SNAP_BUTTON ? IS_BUTTON | IS_ACTIVE
+           : tag == SNAP_ACTIVE ? IS_ACTIVE
                                 : 0;
 }
 
@@ -369,14 +373,14 @@ static uint32_t form_of_attributes(struct str attributes, const struct words *w)
     uint32_t form = 0;
     while (jsontext_item(&in, &name) && jsontext_item(&in, &value)) {
         int64_t at = jsontext_int(name, -1);
-        if (look_word_at(w, at) == LOOK_NAMING)
+        if (snap_word_at(w, at) == SNAP_NAMING)
             form += hash_at(w, at) * 31 + hash_at(w, jsontext_int(value, -1));
     }
     return form;
 }
 
 /* Reads a column with one value for each node. */
-static void read_column(struct look_frame *f, struct str name, struct str column,
+static void read_column(struct snap_frame *f, struct str name, struct str column,
                         const struct words *w)
 {
     struct str in = jsontext_inside(column), v;
@@ -395,12 +399,12 @@ static void read_column(struct look_frame *f, struct str name, struct str column
             int64_t at = jsontext_int(v, -1);
             n->form += hash_at(w, at);
             if (str_eq(name, STR("nodeName")))
-                n->flags |= flags_of(look_word_at(w, at));
+                n->flags |= flags_of(snap_word_at(w, at));
         }
     }
 }
 
-static void read_rare(struct look_frame *f, struct str name, struct str column,
+static void read_rare(struct snap_frame *f, struct str name, struct str column,
                       const struct words *w)
 {
     struct str places = inside(column, STR("index")),
@@ -410,7 +414,7 @@ static void read_rare(struct look_frame *f, struct str name, struct str column,
     while (next_rare(&places, &values, f, &at, &value)) {
         if (content)
             f->nodes[at].content = (int)value;
-        else if (look_word_at(w, value) == LOOK_AGENT)
+        else if (snap_word_at(w, value) == SNAP_AGENT)
             f->nodes[at].flags |= IS_PRIVATE;
     }
 }
@@ -425,7 +429,7 @@ static int count_items(struct str array)
 }
 
 /* Reads the columns of a document's nodes. Returns false if it has none. */
-static bool read_nodes(struct look_frame *f, struct str nodes, const struct words *w)
+static bool read_nodes(struct snap_frame *f, struct str nodes, const struct words *w)
 {
     static const struct str columns[] = {{"backendNodeId", 13}, {"parentIndex", 11},
                                          {"nodeType", 8},       {"nodeName", 8},
@@ -465,7 +469,7 @@ static bool read_nodes(struct look_frame *f, struct str nodes, const struct word
  * Finds the element in another session that shows this session's page. t is a copy, as
  * the target may be gone when the answer comes.
  */
-static void find_owner(struct page_look *l, struct look_frame *f, struct target t)
+static void find_owner(struct snapshot *l, struct snap_frame *f, struct target t)
 {
     struct err e = ERR_INIT;
     struct json *p = json_object();
@@ -477,9 +481,9 @@ static void find_owner(struct page_look *l, struct look_frame *f, struct target 
 }
 
 /* Finds the document of the same session that contains the i-th one. */
-static void find_holder(struct page_look *l, struct look_frame *f, int base, int i)
+static void find_holder(struct snapshot *l, struct snap_frame *f, int base, int i)
 {
-    for (struct look_frame *up = &l->frames[base]; up < f; up++) {
+    for (struct snap_frame *up = &l->frames[base]; up < f; up++) {
         for (int k = 0; k < up->n; k++) {
             if (up->nodes[k].content != i)
                 continue;
@@ -489,30 +493,30 @@ static void find_holder(struct page_look *l, struct look_frame *f, int base, int
     }
 }
 
-static void read_snapshot(struct page_look *l, struct target t, struct str result)
+static void read_snapshot(struct snapshot *l, struct target t, struct str result)
 {
     struct str strings = jsontext_get(result, STR("strings")), d;
     struct str documents = inside(result, STR("documents"));
     struct words w;
     int base = l->n;
     read_words(&w, strings);
-    for (int i = 0; l->n < LOOK_FRAMES_MAX && jsontext_item(&documents, &d); i++) {
-        struct look_frame *f = &l->frames[l->n];
+    for (int i = 0; l->n < SNAP_FRAMES_MAX && jsontext_item(&documents, &d); i++) {
+        struct snap_frame *f = &l->frames[l->n];
         struct str id = string_at(strings,
                                   jsontext_int(jsontext_get(d, STR("frameId")), -1));
         memcpy(f->session, t.session, sizeof(f->session));
         if (id.n == 0 || id.n >= BROWSER_ID ||
             !read_nodes(f, jsontext_get(d, STR("nodes")), &w)) {
             free(f->nodes);
-            *f = (struct look_frame){0};
+            *f = (struct snap_frame){0};
             break;
         }
         memcpy(f->id, id.p, id.n);
         map_init(&f->by_id);
         if (l->boxes)
-            look_read_boxes(f, d, &w);
+            snap_read_boxes(f, d, &w);
         if (l->outline)
-            look_read_styles(f, d, &w);
+            snap_read_styles(f, d, &w);
         f->snapshot = d;
         f->strings = l->texts ? &l->strings[l->kept_n] : NULL;
         l->n++;
@@ -526,7 +530,7 @@ static void read_snapshot(struct page_look *l, struct target t, struct str resul
 
 bool browser_within(struct browser *b, const struct target *t)
 {
-    for (int depth = 0; t && depth < LOOK_SESSIONS_MAX; depth++) {
+    for (int depth = 0; t && depth < SNAP_SESSIONS_MAX; depth++) {
         if (t == b->active)
             return true;
         if (t->page)
@@ -536,16 +540,16 @@ bool browser_within(struct browser *b, const struct target *t)
     return false;
 }
 
-static int snapshots(struct page_look *l, struct err *e)
+static int snapshots(struct snapshot *l, struct err *e)
 {
     struct browser *b = l->b;
-    char sessions[LOOK_SESSIONS_MAX][BROWSER_ID];
-    int asked[LOOK_SESSIONS_MAX], n = 0, r = 0;
+    char sessions[SNAP_SESSIONS_MAX][BROWSER_ID];
+    int asked[SNAP_SESSIONS_MAX], n = 0, r = 0;
     struct buf text = BUF_INIT(0);
     struct list *pos, *tmp;
     list_each (pos, tmp, &b->targets) {
         struct target *t = list_entry(pos, struct target, node);
-        if (n == LOOK_SESSIONS_MAX || !t->session[0] || !browser_within(b, t))
+        if (n == SNAP_SESSIONS_MAX || !t->session[0] || !browser_within(b, t))
             continue;
         struct json *p = json_object();
         struct json *styles = json_array();
@@ -568,7 +572,7 @@ static int snapshots(struct page_look *l, struct err *e)
         if (got == 0 && t)
             read_snapshot(l, *t, result);
         if (got == 0 && t && l->texts) {
-            look_read_strings(&l->strings[l->kept_n],
+            snap_read_strings(&l->strings[l->kept_n],
                               jsontext_get(result, STR("strings")));
             l->kept[l->kept_n++] = text;
             text = (struct buf)BUF_INIT(0);
@@ -584,10 +588,10 @@ static int snapshots(struct page_look *l, struct err *e)
 
 /* ---- accessibility trees ---- */
 
-static void ask_trees(struct page_look *l)
+static void ask_trees(struct snapshot *l)
 {
     for (int i = 0; i < l->n; i++) {
-        struct look_frame *f = &l->frames[i];
+        struct snap_frame *f = &l->frames[i];
         struct json *p = json_object();
         json_put_z(p, "frameId", f->id);
         f->asked = cdp_send_big(&l->b->cdp, str_of(f->session),
@@ -603,7 +607,7 @@ static bool is_line_box(struct str node)
                   STR("InlineTextBox"));
 }
 
-static void index_tree(struct look_frame *f)
+static void index_tree(struct snap_frame *f)
 {
     struct str result = jsontext_get(str_trim(buf_str(&f->tree)), STR("result"));
     struct str nodes = inside(result, STR("nodes")), node;
@@ -624,10 +628,10 @@ static void index_tree(struct look_frame *f)
     }
 }
 
-static int get_trees(struct page_look *l, struct err *e)
+static int get_trees(struct snapshot *l, struct err *e)
 {
     for (int i = 0; i < l->n; i++) {
-        struct look_frame *f = &l->frames[i];
+        struct snap_frame *f = &l->frames[i];
         int r = cdp_wait_big(&l->b->cdp, f->asked, browser_in(BROWSER_CALL_MS), &f->tree,
                              e);
         if (r < 0 && i == 0)
@@ -662,10 +666,10 @@ static void end_unskip(struct browser *b, int asked)
     json_free(j);
 }
 
-static void number_page(struct page_look *l)
+static void number_page(struct snapshot *l)
 {
     struct browser *b = l->b;
-    b->looks++;
+    b->snapshots++;
     map_release(&b->elements);
     map_init(&b->elements);
     for (int i = 0; i < l->n; i++)
@@ -674,12 +678,12 @@ static void number_page(struct page_look *l)
 }
 
 /* Gives the focus to the body if nothing has it. */
-static void default_focus(struct page_look *l)
+static void default_focus(struct snapshot *l)
 {
-    const struct look_frame *f = &l->frames[0];
+    const struct snap_frame *f = &l->frames[0];
     for (int i = 0; i < f->n && l->n; i++) {
         struct element *el = f->nodes[i].flags & IS_BODY
-                                 ? map_get(&f->document->bids, look_key(&f->nodes[i].id))
+                                 ? map_get(&f->document->bids, snap_key(&f->nodes[i].id))
                                  : NULL;
         if (el) {
             buf_addz(l->focused, el->bid);
@@ -688,10 +692,10 @@ static void default_focus(struct page_look *l)
     }
 }
 
-static void release(struct page_look *l)
+static void release(struct snapshot *l)
 {
     for (int i = 0; i < l->n; i++) {
-        struct look_frame *f = &l->frames[i];
+        struct snap_frame *f = &l->frames[i];
         map_release(&f->by_id);
         buf_release(&f->tree);
         free(f->ax);
@@ -719,7 +723,7 @@ static struct str site_of(struct str url)
 
 bool browser_find_again(struct browser *b)
 {
-    struct page_look *l = xnew(struct page_look);
+    struct snapshot *l = xnew(struct snapshot);
     struct err e = ERR_INIT;
     unsigned found = b->found;
     l->b = b;
@@ -730,10 +734,10 @@ bool browser_find_again(struct browser *b)
     return b->found != found;
 }
 
-int browser_tree(struct browser *b, const struct browser_look *want,
+int browser_tree(struct browser *b, const struct browser_want *want,
                  struct browser_seen *out, struct err *e)
 {
-    struct page_look *l = xnew(struct page_look);
+    struct snapshot *l = xnew(struct snapshot);
     struct err late = ERR_INIT;
     l->b = b;
     l->out = &out->tree;
@@ -751,19 +755,19 @@ int browser_tree(struct browser *b, const struct browser_look *want,
         ask_trees(l);
         number_page(l);
         if (l->boxes)
-            look_mark(l, want, out);
+            snap_mark(l, want, out);
         r = get_trees(l, e);
     }
     end_unskip(b, unskip);
-    if (r == 0 && l->texts && look_text(l, out, &late) < 0)
+    if (r == 0 && l->texts && snap_text(l, out, &late) < 0)
         browser_note(b, "the page's links and fields have no numbers here: %s",
                      late.text);
     if (r == 0 && want->raw)
-        look_raw(l, &out->raw);
+        snap_raw(l, &out->raw);
     if (r == 0 && l->outline)
-        look_outline(l);
+        snap_outline(l);
     if (r == 0 && l->n > 0 && !l->outline) {
-        look_print(l, &l->frames[0], 0);
+        snap_print(l, &l->frames[0], 0);
         if (l->full)
             buf_addf(l->out, "\n[the tree goes on: it is longer than %zu bytes]",
                      l->out->max);

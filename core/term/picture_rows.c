@@ -226,7 +226,7 @@ size_t pic_pass_lines(struct picture *p, struct str bytes, size_t *seen)
     return at;
 }
 
-void picture_look(struct picture *p, struct picture_state *out)
+void picture_report(struct picture *p, struct picture_state *out)
 {
     VTermPos pos = pic_place(p);
     const struct pic_modes *m = &p->m;

@@ -28,7 +28,7 @@ struct bytes {
     struct gunzip *gz; /* owned; NULL: it is plain */
 };
 
-bool look_is_gzip(const struct image_file *layer)
+bool layer_is_gzip(const struct image_file *layer)
 {
     unsigned char m[MAGIC];
     struct err e;
@@ -64,7 +64,7 @@ static ssize_t bytes_read(void *arg, void *p, size_t n, struct err *e)
 static int bytes_init(struct bytes *b, const struct image_file *file, struct err *e)
 {
     *b = (struct bytes){.file = file};
-    if (look_is_gzip(file) && !(b->gz = gunzip_new(packed_read, b, e)))
+    if (layer_is_gzip(file) && !(b->gz = gunzip_new(packed_read, b, e)))
         return -1;
     return 0;
 }
@@ -77,7 +77,7 @@ static int bytes_skip(void *arg, uint64_t n, struct err *e)
     return 0;
 }
 
-int look_hash(const struct image_file *layer, struct hash *h, struct err *e)
+int layer_hash(const struct image_file *layer, struct hash *h, struct err *e)
 {
     struct bytes b;
     char *block = xcalloc(1, BLOCK);
@@ -96,7 +96,7 @@ int look_hash(const struct image_file *layer, struct hash *h, struct err *e)
 /*
  * Writes the path without empty parts and `.`. Returns -1 if it has `..`, or is too long.
  */
-static int clean(struct str name, char out[LOOK_PATH_MAX + 1], bool *too_long)
+static int clean(struct str name, char out[IMAGE_PLACE_MAX + 1], bool *too_long)
 {
     size_t n = 0;
     *too_long = false;
@@ -106,7 +106,7 @@ static int clean(struct str name, char out[LOOK_PATH_MAX + 1], bool *too_long)
             return -1;
         if (!part.n || str_eq(part, STR(".")))
             continue;
-        *too_long = *too_long || n + part.n + 1 > LOOK_PATH_MAX;
+        *too_long = *too_long || n + part.n + 1 > IMAGE_PLACE_MAX;
         if (*too_long)
             continue;
         if (n)
@@ -125,18 +125,18 @@ static bool is_below(const char *path, const char *dir)
     return n == 0 ? *path != 0 : strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-static int set_parts(struct image_look *l, const char *dest, struct err *e)
+static int set_parts(struct image_place *l, const char *dest, struct err *e)
 {
     struct str rest = str_of(l->place);
     memset(l->parts, 0, sizeof(l->parts));
     l->parts_n = 0;
-    char path[LOOK_PATH_MAX + 1] = "";
+    char path[IMAGE_PLACE_MAX + 1] = "";
     size_t n = 0;
     while (rest.n > 0) {
         struct str part = str_cut(&rest, '/');
         if (!part.n || str_eq(part, STR(".")))
             continue;
-        if (l->parts_n == LOOK_DEPTH || n + part.n + 1 > LOOK_PATH_MAX ||
+        if (l->parts_n == IMAGE_PLACE_DEPTH || n + part.n + 1 > IMAGE_PLACE_MAX ||
             str_eq(part, STR("..")))
             return err_set(e, ERR_INVALID, "%.200s cannot be the path of a program: %s",
                            dest, "it is too long, or has .. in it");
@@ -156,22 +156,24 @@ static int set_parts(struct image_look *l, const char *dest, struct err *e)
 
 static void forget(struct image_part *p)
 {
-    p->kind = LOOK_NOTHING;
+    p->kind = IMAGE_NOTHING;
     p->ours = false;
 }
 
 /* Part i of all paths that are looked for in this round; NULL: there is none. */
-static struct image_part *part_at(const struct image_looks *s, unsigned i)
+static struct image_part *part_at(const struct image_places *s, unsigned i)
 {
-    struct image_look *l = &s->at[i / LOOK_DEPTH];
-    return l->found || i % LOOK_DEPTH >= l->parts_n ? NULL : &l->parts[i % LOOK_DEPTH];
+    struct image_place *l = &s->at[i / IMAGE_PLACE_DEPTH];
+    return l->found || i % IMAGE_PLACE_DEPTH >= l->parts_n
+               ? NULL
+               : &l->parts[i % IMAGE_PLACE_DEPTH];
 }
 
 /* Removes path and what is below it: of lower layers only, or of all. */
-static void remove_at(const struct image_looks *s, const char *path, bool itself,
+static void remove_at(const struct image_places *s, const char *path, bool itself,
                       bool below, unsigned layer)
 {
-    for (unsigned i = 0; i < s->n * LOOK_DEPTH; i++) {
+    for (unsigned i = 0; i < s->n * IMAGE_PLACE_DEPTH; i++) {
         struct image_part *p = part_at(s, i);
         if (p && p->layer <= layer &&
             ((itself && strcmp(p->path, path) == 0) ||
@@ -180,11 +182,11 @@ static void remove_at(const struct image_looks *s, const char *path, bool itself
     }
 }
 
-static enum look_kind kind_of(enum tar_type type)
+static enum image_kind kind_of(enum tar_type type)
 {
-    return type == TAR_FOLDER    ? LOOK_FOLDER
-           : type == TAR_SYMLINK ? LOOK_SYMLINK
-                                 : LOOK_FILE;
+    return type == TAR_FOLDER    ? IMAGE_FOLDER
+           : type == TAR_SYMLINK ? IMAGE_SYMLINK
+                                 : IMAGE_FILE;
 }
 
 /* Reads the beginning of a file: whether it is an od. */
@@ -221,13 +223,13 @@ static void set_part(struct image_part *p, const struct tar_entry *x, bool ours,
 }
 
 /* Notes the folders that exist since something is in them. */
-static void imply(const struct image_looks *s, const char *path, unsigned layer)
+static void imply(const struct image_places *s, const char *path, unsigned layer)
 {
-    for (unsigned i = 0; i < s->n * LOOK_DEPTH; i++) {
+    for (unsigned i = 0; i < s->n * IMAGE_PLACE_DEPTH; i++) {
         struct image_part *p = part_at(s, i);
-        if (!p || p->kind != LOOK_NOTHING || !is_below(path, p->path))
+        if (!p || p->kind != IMAGE_NOTHING || !is_below(path, p->path))
             continue;
-        p->kind = LOOK_FOLDER;
+        p->kind = IMAGE_FOLDER;
         p->layer = layer;
         p->mode = 0755;
         p->uid = p->gid = 0;
@@ -236,10 +238,10 @@ static void imply(const struct image_looks *s, const char *path, unsigned layer)
 }
 
 /* "layer": deleted files are entries with a prefix, of no content. */
-static int take_entry(const struct image_looks *s, struct tar_reader *r,
+static int take_entry(const struct image_places *s, struct tar_reader *r,
                       const struct tar_entry *x, unsigned layer, struct err *e)
 {
-    char path[LOOK_PATH_MAX + 1];
+    char path[IMAGE_PLACE_MAX + 1];
     bool too_long;
     if (clean(x->name, path, &too_long) < 0)
         return err_set(e, ERR_DENIED, "its entry %.200s leads out of the image",
@@ -261,7 +263,7 @@ static int take_entry(const struct image_looks *s, struct tar_reader *r,
     if (*path && x->type != TAR_FOLDER)
         remove_at(s, path, false, true, layer);
     bool known = false, ours = false;
-    for (unsigned i = 0; i < s->n * LOOK_DEPTH; i++) {
+    for (unsigned i = 0; i < s->n * IMAGE_PLACE_DEPTH; i++) {
         struct image_part *p = part_at(s, i);
         if (!p || strcmp(p->path, path) != 0)
             continue;
@@ -274,8 +276,8 @@ static int take_entry(const struct image_looks *s, struct tar_reader *r,
     return 0;
 }
 
-static int look_at(struct image_looks *s, const struct image_file *file, unsigned layer,
-                   struct err *e)
+static int read_layer(struct image_places *s, const struct image_file *file,
+                      unsigned layer, struct err *e)
 {
     if (is_zstd(file)) {
         s->blind = true;
@@ -295,8 +297,8 @@ static int look_at(struct image_looks *s, const struct image_file *file, unsigne
 
 /* ---- all of them ---- */
 
-static int look_once(struct image_looks *s, const struct image_file *layers, unsigned n,
-                     struct err *e)
+static int read_layers(struct image_places *s, const struct image_file *layers,
+                       unsigned n, struct err *e)
 {
     uint64_t left = s->packed_max;
     s->blind = s->skipped = false;
@@ -304,11 +306,11 @@ static int look_once(struct image_looks *s, const struct image_file *layers, uns
         struct err why = ERR_INIT;
         if (layers[i].fd < 0)
             s->blind = true; /* it is elsewhere */
-        else if (look_is_gzip(&layers[i]) && layers[i].size > left)
+        else if (layer_is_gzip(&layers[i]) && layers[i].size > left)
             s->blind = s->skipped = true;
-        else if (look_at(s, &layers[i], i, &why) < 0)
+        else if (read_layer(s, &layers[i], i, &why) < 0)
             return err_set(e, why.code, "layer %u of %u: %.400s", i + 1, n, why.text);
-        else if (layers[i].fd >= 0 && look_is_gzip(&layers[i]))
+        else if (layers[i].fd >= 0 && layer_is_gzip(&layers[i]))
             left -= layers[i].size;
     }
     return 0;
@@ -318,11 +320,11 @@ static int look_once(struct image_looks *s, const struct image_file *layers, uns
  * Sets the place if parts[i] is a link: its target and the rest of the path. Returns -1
  * if that is too long.
  */
-static int through(struct image_look *l, unsigned i)
+static int through(struct image_place *l, unsigned i)
 {
     const char *link = l->parts[i].link;
     const char *rest = l->parts[l->parts_n - 1].path + strlen(l->parts[i].path);
-    char dir[LOOK_PATH_MAX + 1] = "";
+    char dir[IMAGE_PLACE_MAX + 1] = "";
     if (*link != '/' && i > 0)
         memcpy(dir, l->parts[i - 1].path, strlen(l->parts[i - 1].path) + 1);
     while (*link && *link != '/' && strncmp(link, "..", 2) == 0 &&
@@ -340,16 +342,16 @@ static int through(struct image_look *l, unsigned i)
  * After a round: the path is found, or goes on elsewhere. Returns -1 and sets *e if it
  * leads nowhere.
  */
-static int follow(struct image_look *l, const char *dest, struct err *e)
+static int follow(struct image_place *l, const char *dest, struct err *e)
 {
     unsigned i = 0;
-    while (i + 1 < l->parts_n && l->parts[i].kind != LOOK_SYMLINK &&
-           l->parts[i].kind != LOOK_FILE)
+    while (i + 1 < l->parts_n && l->parts[i].kind != IMAGE_SYMLINK &&
+           l->parts[i].kind != IMAGE_FILE)
         i++;
     l->found = i + 1 == l->parts_n;
     if (l->found)
         return 0;
-    if (l->parts[i].kind == LOOK_FILE)
+    if (l->parts[i].kind == IMAGE_FILE)
         return err_set(e, ERR_EXISTS,
                        "the image has a file at /%.200s, where %.200s is to be",
                        l->parts[i].path, dest);
@@ -359,10 +361,10 @@ static int follow(struct image_look *l, const char *dest, struct err *e)
 }
 
 /* Takes what was found at the same place by another path, which saves a round. */
-static void take_same(const struct image_looks *s, struct image_look *l)
+static void take_same(const struct image_places *s, struct image_place *l)
 {
     for (unsigned i = 0; i < s->n && !l->found; i++) {
-        const struct image_look *o = &s->at[i];
+        const struct image_place *o = &s->at[i];
         if (o->found && o->parts_n && o->parts_n == l->parts_n &&
             strcmp(o->parts[o->parts_n - 1].path, l->parts[l->parts_n - 1].path) == 0)
             *l = *o;
@@ -370,7 +372,7 @@ static void take_same(const struct image_looks *s, struct image_look *l)
 }
 
 /* The first path must lead somewhere; another one that does not has no parts then. */
-static int settle(struct image_look *l, bool must, int rc, const struct err *why,
+static int settle(struct image_place *l, bool must, int rc, const struct err *why,
                   struct err *e)
 {
     if (rc == 0)
@@ -380,24 +382,24 @@ static int settle(struct image_look *l, bool must, int rc, const struct err *why
     return must ? err_set(e, why->code, "%s", why->text) : 0;
 }
 
-int look_for(struct image_looks *s, const char *dest, const struct image_file *layers,
-             unsigned n, struct err *e)
+int layers_find(struct image_places *s, const char *dest, const struct image_file *layers,
+                unsigned n, struct err *e)
 {
     struct err why = ERR_INIT;
     bool more = true;
     buf_fill(s->at[0].place, sizeof(s->at[0].place), "%s", dest);
     for (unsigned i = 0; i < s->n; i++) {
-        struct image_look *l = &s->at[i];
+        struct image_place *l = &s->at[i];
         l->found = false;
         if (settle(l, i == 0, set_parts(l, dest, &why), &why, e) < 0)
             return -1;
     }
     for (int links = 0; more && links <= LINKS_MAX; links++) {
-        if (look_once(s, layers, n, e) < 0)
+        if (read_layers(s, layers, n, e) < 0)
             return -1;
         more = false;
         for (unsigned i = 0; i < s->n; i++) {
-            struct image_look *l = &s->at[i];
+            struct image_place *l = &s->at[i];
             if (!l->found && settle(l, i == 0, follow(l, dest, &why), &why, e) < 0)
                 return -1;
         }

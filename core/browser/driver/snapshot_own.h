@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of a look at a page: look.c reads it, tree.c prints it. */
-#ifndef OD_BROWSER_DRIVER_LOOK_OWN_H
-#define OD_BROWSER_DRIVER_LOOK_OWN_H
+/* The parts of a look at a page: snapshot.c reads it, tree.c prints it. */
+#ifndef OD_BROWSER_DRIVER_SNAPSHOT_OWN_H
+#define OD_BROWSER_DRIVER_SNAPSHOT_OWN_H
 
 #include "browser/driver/driver.h"
 #include "webpage/outline.h"
 
-enum { LOOK_FRAMES_MAX = 48, LOOK_DEPTH_MAX = 1000, LOOK_SESSIONS_MAX = 32 };
+enum { SNAP_FRAMES_MAX = 48, SNAP_DEPTH_MAX = 1000, SNAP_SESSIONS_MAX = 32 };
 
 enum {
     IS_ELEMENT = 1,
@@ -22,22 +22,22 @@ enum {
 };
 
 /* The meaning of a string of a snapshot. */
-enum look_word {
-    LOOK_OTHER,
-    LOOK_FRAME,
-    LOOK_BODY,
-    LOOK_BUTTON,
-    LOOK_ACTIVE,
-    LOOK_AGENT,
-    LOOK_ONCLICK,
-    LOOK_POINTER,
-    LOOK_HIDDEN,
-    LOOK_BLOCK,
-    LOOK_NAMING, /* an attribute that tells elements apart, whatever their state */
+enum snap_word {
+    SNAP_OTHER,
+    SNAP_FRAME,
+    SNAP_BODY,
+    SNAP_BUTTON,
+    SNAP_ACTIVE,
+    SNAP_AGENT,
+    SNAP_ONCLICK,
+    SNAP_POINTER,
+    SNAP_HIDDEN,
+    SNAP_BLOCK,
+    SNAP_NAMING, /* an attribute that tells elements apart, whatever their state */
 };
 
 struct words {
-    unsigned char *word; /* owned: enum look_word of each string */
+    unsigned char *word; /* owned: enum snap_word of each string */
     uint32_t *hash;      /* owned: of each string */
     size_t n;
 };
@@ -66,7 +66,7 @@ struct strings {
 };
 
 /* A document of a snapshot. */
-struct look_frame {
+struct snap_frame {
     char id[BROWSER_ID], session[BROWSER_ID];
     struct node *nodes; /* owned */
     int n;
@@ -88,9 +88,9 @@ struct look_frame {
     struct box place, shown; /* in the page's viewport; the part that is not cut off */
 };
 
-struct page_look {
+struct snapshot {
     struct browser *b;
-    struct look_frame frames[LOOK_FRAMES_MAX];
+    struct snap_frame frames[SNAP_FRAMES_MAX];
     int n;
     struct buf *out;
     struct buf *focused;
@@ -98,8 +98,8 @@ struct page_look {
     bool compact, full, boxes, texts;
     bool refs;                          /* elements are named by refs instead of bids */
     struct outline *outline;            /* borrowed; NULL: not wanted */
-    struct buf kept[LOOK_SESSIONS_MAX]; /* texts: the snapshots' messages */
-    struct strings strings[LOOK_SESSIONS_MAX];
+    struct buf kept[SNAP_SESSIONS_MAX]; /* texts: the snapshots' messages */
+    struct strings strings[SNAP_SESSIONS_MAX];
     int kept_n;
     struct str site;   /* compact: the beginning of the page's address, up to its path */
     size_t text_line;  /* compact: n of out after a line that text may go on; 0: none */
@@ -107,54 +107,54 @@ struct page_look {
 };
 
 /* The key of an element in its document's map. */
-static inline struct str look_key(const int64_t *id) { return str_n(id, sizeof(*id)); }
-enum look_word look_word_at(const struct words *w, int64_t i);
+static inline struct str snap_key(const int64_t *id) { return str_n(id, sizeof(*id)); }
+enum snap_word snap_word_at(const struct words *w, int64_t i);
 /* Reads the boxes of the nodes of a snapshot's document. */
-void look_read_boxes(struct look_frame *f, struct str document, const struct words *w);
+void snap_read_boxes(struct snap_frame *f, struct str document, const struct words *w);
 /*
  * Finds the elements to mark, after the numbering: fills b->marks, and properties if
  * requested.
  */
-void look_mark(struct page_look *l, const struct browser_look *want,
+void snap_mark(struct snapshot *l, const struct browser_want *want,
                struct browser_seen *out);
 /* Appends all nodes of all trees as JSON; appends nothing if out is too small. */
-void look_raw(const struct page_look *l, struct buf *out);
+void snap_raw(const struct snapshot *l, struct buf *out);
 /* If out is full, empties it and notes that `what` is left out. */
-void look_whole(const struct page_look *l, struct buf *out, const char *what);
+void snap_whole(const struct snapshot *l, struct buf *out, const char *what);
 
 /* text.c */
-void look_read_strings(struct strings *s, struct str array);
+void snap_read_strings(struct strings *s, struct str array);
 /*
  * Puts the page as Markdown and its links into out, after the numbering. Returns -1 and
  * sets *e if it is too large; then out has neither.
  */
-int look_text(struct page_look *l, struct browser_seen *out, struct err *e);
+int snap_text(struct snapshot *l, struct browser_seen *out, struct err *e);
 
 /* outline.c */
 /* Reads which elements have lines of their own, and over which the pointer is a hand. */
-void look_read_styles(struct look_frame *f, struct str document, const struct words *w);
+void snap_read_styles(struct snap_frame *f, struct str document, const struct words *w);
 /* Fills l->outline, after the numbering. */
-void look_outline(struct page_look *l);
+void snap_outline(struct snapshot *l);
 /* Returns the number of the element's ref, which the first call gives it. */
-unsigned look_ref(struct browser *b, struct element *el);
+unsigned snap_ref(struct browser *b, struct element *el);
 
 /* tree.c */
 /* The parts of a node of an accessibility tree, as slices of its text. */
-struct look_part {
+struct snap_part {
     struct str role, name, value, properties, children;
     int64_t node; /* backendNodeId */
     bool named;   /* it has the member "name" */
 };
-struct look_part look_parse(struct str text);
-bool look_is_one_of(struct str s, const char *const *names);
+struct snap_part snap_parse(struct str text);
+bool snap_is_one_of(struct str s, const char *const *names);
 /*
  * Cuts off the next property of a node: its name, and its value as JSON. Returns false
  * if none is left.
  */
-bool look_property(struct str *inside, struct str *name, struct str *value);
+bool snap_property(struct str *inside, struct str *name, struct str *value);
 /* Returns the word for a state, such as "disabled"; NULL if it has none. */
-const char *look_state(struct str name, struct str value);
+const char *snap_state(struct str name, struct str value);
 /* Appends a frame and the frames within it to out. */
-void look_print(struct page_look *l, struct look_frame *f, int depth);
+void snap_print(struct snapshot *l, struct snap_frame *f, int depth);
 
 #endif

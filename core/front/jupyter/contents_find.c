@@ -729,7 +729,7 @@ static int check_body(struct nb_found *l)
     return 0;
 }
 
-int nb_look(void *arg, const struct job_child *c, struct err *e)
+int nb_find(void *arg, const struct job_child *c, struct err *e)
 {
     static int (*const verbs[])(struct nb_found *) = {[NB_GET] = get,
                                                       [NB_PUT] = put,
@@ -752,7 +752,7 @@ int nb_look(void *arg, const struct job_child *c, struct err *e)
     if (a->verb < NB_PAGE)
         good = check_body(&l) == 0 && verbs[a->verb](&l) == 0;
     else
-        good = nb_app_look(a, &l.out) == 0 ||
+        good = nb_app_find(a, &l.out) == 0 ||
                refuse(&l, "404%s has no such file: %s", a->root, a->path) == 0;
     if (good && a->verb >= NB_PAGE)
         json_put_int(l.head, "status", 200);
