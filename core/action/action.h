@@ -266,7 +266,9 @@ struct action_result {
     struct str text;           /* the content */
     const struct json *extras; /* an object; NULL: none, or `printed` */
     struct str printed;        /* the same, of a kind that has it as text; or empty */
-    struct str top; /* members next to these two, each followed by a comma; or empty */
+    bool has_exit;             /* exit_code is set; a member next to the content */
+    int exit_code;
+    const struct json *waiting; /* another one: why it has not ended; NULL: none */
     const struct err *error; /* why the action failed; NULL: it did not */
     /* Of a foreign kind instead of these: {"observation": …}, or {"detail": …} */
     struct str body;

@@ -448,7 +448,13 @@ static void put_result(struct buf *b, const struct action *a,
 {
     size_t at = b->n;
     buf_addc(b, '{');
-    buf_adds(b, r->top);
+    if (r->has_exit)
+        buf_addf(b, "\"exit_code\":%d,", r->exit_code);
+    if (r->waiting) {
+        buf_addz(b, "\"waiting\":");
+        json_print(b, r->waiting);
+        buf_addc(b, ',');
+    }
     buf_addf(b, "\"observation\":\"%s\",\"content\":", a->kind->name);
     json_quote(b, r->text);
     buf_addz(b, ",\"extras\":");

@@ -92,20 +92,17 @@ struct action *outside_find(const struct actions *all, const char *key)
 static void outside_end_now(struct outside *x)
 {
     struct action *a = x->a;
-    struct buf top = BUF_INIT(256);
     struct action_result r = {0};
     if (x->e.code)
         r.error = &x->e;
     else if (x->ended)
-        run_result(x, &r, &top);
-    else if (x->ran)
-        buf_addf(&top, "\"exit_code\":%d,", x->seen.exit);
+        run_result(x, &r);
+    r.has_exit = !x->e.code && (x->ended || x->ran);
+    r.exit_code = x->seen.exit;
     r.text = buf_str(&x->text);
     r.extras = x->extras;
-    r.top = buf_str(&top);
     a->own = NULL;
     action_end_as(a, &r);
-    buf_release(&top);
     outside_free(x);
 }
 

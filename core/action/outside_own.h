@@ -49,8 +49,8 @@ void run_put_end(struct json *extras, int64_t duration_ms, int signo, bool shell
 void run_watch(struct actions *all);
 /* outside_resume for a command. */
 void run_resume(struct action *a, bool new_server, bool whole);
-/* Adds the result of a command that has ended to r, top and x's text and extras. */
-void run_result(struct outside *x, struct action_result *r, struct buf *top);
+/* Adds the result of a command that has ended to r and x's text and extras. */
+void run_result(struct outside *x, struct action_result *r);
 bool run_cancel(struct action *a);
 
 #endif

@@ -213,20 +213,18 @@ static void drop(struct process_run *r)
 static void observe(struct action *a, const struct process *p, const struct op_result *r,
                     bool timed_out)
 {
-    struct buf text = BUF_INIT(LIMIT_EVENT_MAX), top = BUF_INIT(64);
+    struct buf text = BUF_INIT(LIMIT_EVENT_MAX);
     struct json *j = json_object();
     json_put_z(j, "process", process_name(p));
     run_put_end(j, r->duration_ms, r->signo, false);
     if (timed_out)
         json_put_bool(j, "timed_out", true);
     process_put_outputs(a->all, p, &text, j);
-    buf_addf(&top, "\"exit_code\":%d,", r->exit);
     struct action_result result = {
-        .text = buf_str(&text), .extras = j, .top = buf_str(&top)};
+        .text = buf_str(&text), .extras = j, .has_exit = true, .exit_code = r->exit};
     action_end_as(a, &result);
     json_free(j);
     buf_release(&text);
-    buf_release(&top);
 }
 
 static void on_done(struct op *op)

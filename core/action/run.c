@@ -147,10 +147,9 @@ static struct action *by_command(const struct actions *all, const char *session,
     return NULL;
 }
 
-void run_result(struct outside *x, struct action_result *r, struct buf *top)
+void run_result(struct outside *x, struct action_result *r)
 {
     const struct command_seen *c = &x->seen;
-    buf_addf(top, "\"exit_code\":%d,", c->exit);
     if (!x->extras) {
         x->extras = json_object();
         run_put_output(x->a->all, x->a->session, c->from, c->to, &x->text, x->extras);

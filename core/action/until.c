@@ -116,54 +116,51 @@ static int check(const struct json *args, struct err *e)
 
 /* ---- the observation ---- */
 
-static void put_waiting(const struct action *a, const struct op_result *r,
-                        struct buf *top)
+static struct json *waiting_of(const struct action *a, const struct op_result *r)
 {
     static const char *const states[] = {"no", "yes", "unknown", "probably"};
     const struct session *s = session_find(a->all->en, str_of(a->session));
     const struct look *l = &r->look;
-    buf_addf(top, "\"waiting\":{\"state\":\"%s\"",
-             states[r->looked ? l->state : LOOK_UNKNOWN]);
+    struct json *j = json_object();
+    json_put_z(j, "state", states[r->looked ? l->state : LOOK_UNKNOWN]);
     if (r->looked && l->pid) {
-        buf_addz(top, ",\"program\":");
-        json_quote(top, str_of(l->comm));
-        buf_addf(top, ",\"pid\":%d", (int)l->pid);
+        json_put_z(j, "program", l->comm);
+        json_put_int(j, "pid", l->pid);
     }
-    if (r->looked && l->how[0]) {
-        buf_addz(top, ",\"how\":");
-        json_quote(top, str_of(l->how));
-    }
+    if (r->looked && l->how[0])
+        json_put_z(j, "how", l->how);
     if (s && session_hides(s))
-        buf_addz(top, ",\"hidden\":true");
-    buf_addz(top, "},");
+        json_put_bool(j, "hidden", true);
+    return j;
 }
 
 uint64_t until_observe(struct action *a, const struct op_result *r, struct json *j)
 {
     static const char *const whys[] = {"",      "timeout",  "quiet",
                                        "input", "detached", "cancelled"};
-    struct buf text = BUF_INIT(LIMIT_EVENT_MAX), top = BUF_INIT(1024);
+    struct buf text = BUF_INIT(LIMIT_EVENT_MAX);
+    struct json *why = NULL;
     bool ended = r->state != OP_RUNNING;
     run_put_output(a->all, a->session, r->from, r->to, &text, j);
     run_put_end(j, r->duration_ms, ended ? r->signo : 0, r->state == OP_SHELL_ENDED);
-    if (ended) {
-        buf_addf(&top, "\"exit_code\":%d,", r->exit);
-    } else {
-        put_waiting(a, r, &top);
+    if (!ended) {
+        why = waiting_of(a, r);
         json_put_z(j, "why", whys[r->why]);
     }
     if (r->refused)
         json_put(j, "refused", json_copy(r->refused));
     struct action_result result = {.text = buf_str(&text),
                                    .extras = j,
-                                   .top = buf_str(&top),
+                                   .has_exit = ended,
+                                   .exit_code = r->exit,
+                                   .waiting = why,
                                    .has_output = true,
                                    .from = r->from,
                                    .to = r->to > r->from ? r->to : r->from};
     action_end_as(a, &result);
     json_free(j);
+    json_free(why);
     buf_release(&text);
-    buf_release(&top);
     return result.to;
 }
 

@@ -171,19 +171,20 @@ static void observe_cell(struct waiting *w, const char *why)
     struct action *a = w->a;
     const struct action_cell *c = action_cell_find(a->all, w->cell);
     struct json *j = json_object();
-    struct buf top = BUF_INIT(256);
+    struct json *waiting = why ? json_object() : NULL;
     struct str prompt = c && c->asks ? buf_str(&c->prompt) : STR("");
     if (why)
-        buf_addf(&top, "\"waiting\":{\"state\":\"%s\"%s},", c && c->asks ? "yes" : "no",
-                 c && c->asks && c->password ? ",\"hidden\":true" : "");
+        json_put_z(waiting, "state", c && c->asks ? "yes" : "no");
+    if (why && c && c->asks && c->password)
+        json_put_bool(waiting, "hidden", true);
     json_put_int(j, "command", (int64_t)w->cell);
     if (why)
         json_put_z(j, "why", why);
-    struct action_result r = {.text = prompt, .extras = j, .top = buf_str(&top)};
+    struct action_result r = {.text = prompt, .extras = j, .waiting = waiting};
     drop(w);
     action_end_as(a, &r);
     json_free(j);
-    buf_release(&top);
+    json_free(waiting);
 }
 
 static struct waiting *next_for_cell(const struct actions *all, uint64_t cell, bool input)

@@ -9,7 +9,6 @@
 
 #include "action/cell.h"
 #include "base/clock.h"
-#include "base/jsontext.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "base/xalloc.h"
@@ -226,12 +225,9 @@ static void on_running(struct action_watch *w, const struct action *a)
 
 static void shell_ended(struct execd_code *x, const struct action_result *result)
 {
-    long at = str_find(result->top, STR("\"exit_code\":"));
-    struct str exit = str_sub(result->top, at < 0 ? 0 : (size_t)at + 12, result->top.n);
     struct session *s = session_find(x->f->en, str_of(x->session));
-    exit = str_cut(&exit, ',');
     x->over = true;
-    x->exit = at < 0 ? 0 : (int)jsontext_int(exit, 0);
+    x->exit = result->exit_code;
     x->at = x->at > result->from ? x->at : result->from;
     if (x->op) /* the op reads to the end */
         return;

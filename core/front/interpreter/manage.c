@@ -62,7 +62,7 @@ static void on_ended(struct cell_follower *follower, const struct action_result 
 {
     struct creation *n = creation_of(follower);
     struct str end = json_str(result->extras, "end", "");
-    bool fails = result->has_output && str_find(result->top, STR("\"exit_code\":0,")) < 0;
+    bool fails = result->has_output && !(result->has_exit && result->exit_code == 0);
     if (fails) {
         fail_creation(n->r, "its shell cannot enter the directory");
         context_remove(n->c);

@@ -9,7 +9,6 @@
 #include "front/interpreter/own.h"
 
 #include "action/outside.h"
-#include "base/jsontext.h"
 #include "base/utf8.h"
 #include "front/e2b/e2b.h"
 #include "shell/session.h"
@@ -207,12 +206,9 @@ void shell_started(struct execution *x, const struct action *a)
 void shell_ended(struct execution *x, const struct action_result *result)
 {
     struct context *c = context_find(x->f, str_of(x->context));
-    long at = str_find(result->top, STR("\"exit_code\":"));
-    struct str exit = str_sub(result->top, at < 0 ? 0 : (size_t)at + 12, result->top.n);
     char name[ACTION_SESSION_MAX + 1];
-    exit = str_cut(&exit, ',');
     x->over = true;
-    x->exit = at < 0 ? 0 : (int)jsontext_int(exit, 0);
+    x->exit = result->exit_code;
     x->at = x->at > result->from ? x->at : result->from;
     x->shell_over = json_bool(result->extras, "shell_ended", false);
     if (x->op) /* the op reads to the end */
