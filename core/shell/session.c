@@ -205,10 +205,11 @@ struct session *session_make(struct engine *en, struct str name)
     buf_init(&s->given.env, LIMIT_SPAWN_MAX);
     buf_init(&s->env.vars, ENV_MAX);
     buf_init(&s->env.text, 4 * ENV_MAX); /* quotes at most double a value */
-    buf_init(&s->kept.bytes, LIMIT_BLOB_MAX);
     buf_init(&s->input.early, EARLY_MAX);
     buf_init(&s->run.text, LIMIT_COMMAND_MAX);
     s->report.fd = -1;
+    s->report.cwd = xstrdup("");
+    s->report.path = xstrdup("");
     s->look.quiet_since_ms = clock_ms();
     struct list *lists[] = {&s->run.queue, &s->run.waiters, &s->tty.viewers, &s->run.logs,
                             &s->kill.list, &s->tty.watchers};
@@ -225,6 +226,15 @@ void session_copy(char *out, size_t size, struct str s)
     if (n > 0)
         memcpy(out, s.p, n);
     out[n] = 0;
+}
+
+void session_keep(char **text, struct str s)
+{
+    struct str some = str_sub(s, 0, SESSION_TEXT_MAX - 1);
+    if (str_eq(some, str_of(*text)))
+        return;
+    free(*text);
+    *text = xstrndup(some.p, some.n);
 }
 
 bool session_never_was(const struct session *s)
@@ -307,7 +317,8 @@ static void session_bury(void *p)
     buf_release(&s->given.env);
     buf_release(&s->env.vars);
     buf_release(&s->env.text);
-    buf_release(&s->kept.bytes);
+    free(s->report.cwd);
+    free(s->report.path);
     buf_release(&s->input.early);
     buf_release(&s->run.text);
     free(s->name);

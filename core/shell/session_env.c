@@ -27,7 +27,7 @@ void session_env_done(struct session *s)
     }
     timer_stop(&s->env.gather);
     s->env.begun = false;
-    buf_reset(&s->env.text);
+    buf_release(&s->env.text);
 }
 
 /* A snapshot is too long: the previous one stays, and env.lost says so. */
@@ -218,7 +218,7 @@ static bool read_left(struct session *s, struct buf *text)
 
 bool session_take_left(struct session *s)
 {
-    struct buf text = BUF_INIT(sizeof(s->report.cwd) + 4 * ENV_MAX);
+    struct buf text = BUF_INIT(SESSION_TEXT_MAX + 4 * ENV_MAX);
     bool taken = false;
     uint64_t seq;
     read_rest(s);
@@ -229,7 +229,7 @@ bool session_take_left(struct session *s)
         struct str rest = str_n(text.p, text.n - 1), number = str_cut(&rest, 0);
         struct str cwd = str_cut(&rest, 0);
         taken = str_to_u64(number, &seq) == 0 && seq == s->run.seq && cwd.n > 0 &&
-                cwd.p[0] == '/' && cwd.n < sizeof(s->report.cwd);
+                cwd.p[0] == '/' && cwd.n < SESSION_TEXT_MAX;
         if (taken) {
             session_set_cwd(s, cwd);
             keep_env(s, rest);

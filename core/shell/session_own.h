@@ -29,21 +29,23 @@ enum {
     ENV_AFTER_MS = 50,
     ENV_GATHER_MS = 2,
     EARLY_MAX = 64 << 10,
-    PROMPT_WAIT_MS = 200,    /* for what the shell says it dropped */
-    INTERRUPT_MS = 20, /* for the shell to put a program that it starts in front */
-    INTERRUPT_LOOKS = 8, /* after a SIGINT, each twice as late as the one before */
+    PROMPT_WAIT_MS = 200, /* for what the shell says it dropped */
+    INTERRUPT_MS = 20,    /* for the shell to put a program that it starts in front */
+    INTERRUPT_LOOKS = 8,  /* after a SIGINT, each twice as late as the one before */
     INTERRUPT_LOOKS_CHILD = 12, /* at a child that has not started its program */
-    STORED_PARTS = 16, /* the state is stored after each such part of a spool */
-    RECORDS_MAX = 48 << 10,  /* bytes of the file r; then it is emptied when idle */
-    RECORDS_MORE = 16 << 10, /* reserved for records that come before that */
-    RECORDS_FULL = 8 << 10,  /* the same on a full disk, where it may have no more room */
-    INSTALLS_MAX = 3,        /* for one command; then the shell is beyond help */
-    STARTS_MAX = 3,          /* of shells that run no command */
+    STORED_PARTS = 16,          /* the state is stored after each such part of a spool */
+    RECORDS_MAX = 48 << 10,     /* bytes of the file r; then it is emptied when idle */
+    RECORDS_MORE = 16 << 10,    /* reserved for records that come before that */
+    RECORDS_FULL = 8 << 10, /* the same on a full disk, where it may have no more room */
+    INSTALLS_MAX = 3,       /* for one command; then the shell is beyond help */
+    STARTS_MAX = 3,         /* of shells that run no command */
     EXIT_GRACE_MS = 300,
+    SESSION_TEXT_MAX = 4096,   /* of the directory and PATH, with a terminator */
     ENV_MAX = LIMIT_SPAWN_MAX, /* of exported variables */
     SPAWN_ENV_MAX = LIMIT_SPAWN_MAX + ENV_MAX + 8192, /* those of --env, and ours */
-    ROWS = 50, COLS = 200,
-    CANON_MAX = 4095     /* n_tty keeps 4,096 bytes of a line, its end included */
+    ROWS = 50,
+    COLS = 200,
+    CANON_MAX = 4095 /* n_tty keeps 4,096 bytes of a line, its end included */
 };
 
 /*
@@ -201,8 +203,8 @@ struct session_report {
     char flags[32];        /* FLAGS of shell.h at the last end */
     bool output_away;      /* flags say that output goes elsewhere */
     char dropped[160];     /* unread input, for the next note; "": none */
-    char cwd[4096];
-    char path[4096];       /* PATH at the last end, cut between two directories */
+    char *cwd;             /* owned; less than SESSION_TEXT_MAX bytes */
+    char *path; /* the same: PATH at the last end, cut between two directories */
     pid_t last_background; /* $! then; 0: none */
 };
 
@@ -311,7 +313,6 @@ struct session_kills {
 
 /* The state at the keeper. */
 struct session_kept {
-    struct buf bytes; /* owned; as last stored */
     uint64_t scanned; /* scan.at, as the keeper has it */
 };
 
@@ -433,8 +434,8 @@ void session_hold(struct session *s);
 
 /* session_state.c */
 void session_key_name(struct session *s, struct buf *key);
-/* The state as it is to be stored now; borrowed until it is packed again. */
-struct str session_pack(struct session *s);
+/* Appends the state as it is to be stored now; out has LIMIT_BLOB_MAX. */
+void session_pack(struct session *s, struct buf *out);
 void session_store(struct session *s, struct str bytes);
 /* The same with a command, which a start mark answers; awaited: a caller waits. */
 void session_store_command(struct session *s, struct str bytes, bool awaited);
@@ -545,6 +546,8 @@ void session_to(struct session *s, enum session_state to);
 void session_notify(struct list *ops, enum note_kind kind, const char *text);
 struct session *session_make(struct engine *en, struct str name);
 void session_copy(char *out, size_t size, struct str s);
+/* Replaces an owned text by at most SESSION_TEXT_MAX - 1 bytes of s. */
+void session_keep(char **text, struct str s);
 
 /* session_run.c */
 /* Notes that callers have the output up to this offset. */

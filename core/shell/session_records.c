@@ -27,17 +27,17 @@ enum {
 /* A PATH that was cut ends with the last directory that is whole. */
 static void take_path(struct session *s, struct str path)
 {
-    if (path.n >= sizeof(s->report.path)) {
-        path.n = sizeof(s->report.path) - 1;
+    if (path.n >= SESSION_TEXT_MAX) {
+        path.n = SESSION_TEXT_MAX - 1;
         while (path.n > 0 && path.p[path.n] != ':')
             path.n--;
     }
-    session_copy(s->report.path, sizeof(s->report.path), path);
+    session_keep(&s->report.path, path);
 }
 
 void session_set_cwd(struct session *s, struct str cwd)
 {
-    session_copy(s->report.cwd, sizeof(s->report.cwd), cwd);
+    session_keep(&s->report.cwd, cwd);
 }
 
 void session_dropped_told(struct session *s) { s->report.dropped[0] = 0; }
@@ -97,8 +97,8 @@ static void take_record(struct session *s, const struct str *f, int n)
     }
     if (f[3].n < sizeof(s->report.flags))
         session_copy(s->report.flags, sizeof(s->report.flags), f[3]);
-    if (f[4].n > 0 && f[4].n < sizeof(s->report.cwd))
-        session_copy(s->report.cwd, sizeof(s->report.cwd), f[4]);
+    if (f[4].n > 0 && f[4].n < SESSION_TEXT_MAX)
+        session_set_cwd(s, f[4]);
     s->report.last_background = str_to_u64(f[5], &job) == 0 && job <= INT32_MAX
                                     ? (pid_t)job
                                     : 0;

@@ -257,6 +257,7 @@ static int spawn_shell(struct session *s, struct err *e)
     }
     struct buf code = BUF_INIT(64 << 10), shell_env = BUF_INIT(1024);
     struct buf space = BUF_INIT(512), envs = BUF_INIT(SPAWN_ENV_MAX), key = BUF_INIT(128);
+    struct buf state = BUF_INIT(LIMIT_BLOB_MAX);
     char *argv[8];
     int r = -1;
     shell_code(&code, &s->sh, s->gone.rerun ? s->run.seq - 1 : s->run.seq, true,
@@ -300,7 +301,8 @@ static int spawn_shell(struct session *s, struct err *e)
     s->proc.r.id = keeper_client_next_id(en->keeper);
     session_key_name(s, &key);
     sp.key = buf_str(&key);
-    sp.value = session_pack(s);
+    session_pack(s, &state);
+    sp.value = buf_str(&state);
     sp.program = s->sh.path;
     sp.argv = argv;
     sp.envp = env;
@@ -325,6 +327,7 @@ out:
     buf_release(&space);
     buf_release(&envs);
     buf_release(&key);
+    buf_release(&state);
     return r;
 }
 

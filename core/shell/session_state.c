@@ -34,16 +34,22 @@ struct kept {
     struct answer done[ANSWERS_KEPT];
 };
 
-/* The strings after it, each ending in NUL, in this order. */
+/* The strings after it, each ending in NUL, in this order; size 0: `kept` is the text. */
 #define STRINGS(s) \
-    {(s)->sh.dir, sizeof((s)->sh.dir)}, {(s)->sh.path, sizeof((s)->sh.path)}, \
-        {(s)->given.shell, sizeof((s)->given.shell)}, \
-        {(s)->given.user, sizeof((s)->given.user)}, \
-        {(s)->report.cwd, sizeof((s)->report.cwd)}, \
-        {(s)->report.path, sizeof((s)->report.path)}, \
+    {(s)->sh.dir, sizeof((s)->sh.dir), NULL}, \
+        {(s)->sh.path, sizeof((s)->sh.path), NULL}, \
+        {(s)->given.shell, sizeof((s)->given.shell), NULL}, \
+        {(s)->given.user, sizeof((s)->given.user), NULL}, {NULL, 0, &(s)->report.cwd}, \
+        {NULL, 0, &(s)->report.path}, \
     { \
-        (s)->start.pty_error, sizeof((s)->start.pty_error) \
+        (s)->start.pty_error, sizeof((s)->start.pty_error), NULL \
     }
+
+struct kept_text {
+    char *text;
+    size_t size;
+    char **kept; /* session_keep */
+};
 
 /* ---- write ---- */
 
@@ -93,12 +99,11 @@ static void pack(struct session *s, struct buf *out)
     memcpy(k.done, s->answers.kept, sizeof(k.done));
     memcpy(k.inputs, s->input.ids, sizeof(k.inputs));
     buf_add(out, &k, sizeof(k));
-    const struct {
-        const char *text;
-        size_t size;
-    } strings[] = {STRINGS(s)};
-    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
-        buf_add(out, strings[i].text, strlen(strings[i].text) + 1);
+    const struct kept_text strings[] = {STRINGS(s)};
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+        const char *text = strings[i].kept ? *strings[i].kept : strings[i].text;
+        buf_add(out, text, strlen(text) + 1);
+    }
     if (s->input.early.n > 0) { /* last: it may hold any bytes */
         buf_add(out, s->input.early_for, strlen(s->input.early_for) + 1);
         buf_adds(out, buf_str(&s->input.early));
@@ -107,24 +112,23 @@ static void pack(struct session *s, struct buf *out)
 
 typedef void write_fn(struct proc *p, struct str bytes, struct str key, struct str value);
 
-struct str session_pack(struct session *s)
+void session_pack(struct session *s, struct buf *out)
 {
-    buf_reset(&s->kept.bytes);
-    pack(s, &s->kept.bytes);
+    pack(s, out);
     s->kept.scanned = s->scan.at;
-    return buf_str(&s->kept.bytes);
 }
 
 static void store(struct session *s, struct str bytes, write_fn *write)
 {
-    struct buf key = BUF_INIT(128);
-    struct str state = session_pack(s);
+    struct buf key = BUF_INIT(128), state = BUF_INIT(LIMIT_BLOB_MAX);
+    session_pack(s, &state);
     session_key_name(s, &key);
     if (bytes.n > 0)
-        write(&s->proc, bytes, buf_str(&key), state);
+        write(&s->proc, bytes, buf_str(&key), buf_str(&state));
     else
-        keeper_client_put(s->en->keeper, buf_str(&key), state);
+        keeper_client_put(s->en->keeper, buf_str(&key), buf_str(&state));
     buf_release(&key);
+    buf_release(&state);
 }
 
 void session_store(struct session *s, struct str bytes)
@@ -179,12 +183,14 @@ void session_say_quietly(struct session *s, enum shell_line what)
 
 static void unpack(struct session *s, const struct kept *k, struct str rest)
 {
-    const struct {
-        char *text;
-        size_t size;
-    } strings[] = {STRINGS(s)};
-    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
-        session_copy(strings[i].text, strings[i].size, str_cut(&rest, 0));
+    const struct kept_text strings[] = {STRINGS(s)};
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+        struct str text = str_cut(&rest, 0);
+        if (strings[i].kept)
+            session_keep(strings[i].kept, text);
+        else
+            session_copy(strings[i].text, strings[i].size, text);
+    }
     session_copy(s->input.early_for, sizeof(s->input.early_for), str_cut(&rest, 0));
     buf_adds(&s->input.early, rest);
     s->run.seq = k->seq;
