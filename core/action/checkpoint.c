@@ -195,7 +195,7 @@ static void start_with(struct action *a, bool noted)
         close(note);
 }
 
-static void start_look(struct action *a) { start_with(a, false); }
+static void start_reading(struct action *a) { start_with(a, false); }
 static void start_change(struct action *a) { start_with(a, true); }
 
 static bool cancel(struct action *a)
@@ -241,8 +241,8 @@ static const struct observation gives_checkpoint[] = {
                                   {0}})
 
 CHECKPOINT_ACTION(checkpoint, start_change, gives_checkpoint, .in_turn = false)
-CHECKPOINT_ACTION(checkpoints, start_look, GIVES(checkpoints), .in_turn = false)
-CHECKPOINT_ACTION(changes, start_look, GIVES(changes), .in_turn = false)
+CHECKPOINT_ACTION(checkpoints, start_reading, GIVES(checkpoints), .in_turn = false)
+CHECKPOINT_ACTION(changes, start_reading, GIVES(changes), .in_turn = false)
 CHECKPOINT_ACTION(rollback, start_change, GIVES(rollback), .check = check_rollback)
 CHECKPOINT_ACTION(checkpoint_drop, start_change, GIVES(checkpoint_drop), .in_turn = false)
 CHECKPOINT_ACTION(checkpoint_import, start_change,

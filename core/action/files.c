@@ -141,7 +141,7 @@ static void start(struct action *a, const struct fileact_events *calls, bool not
 
 static const struct fileact_events once = {.done = on_done};
 
-static void start_look(struct action *a) { start(a, &once, false); }
+static void start_reading(struct action *a) { start(a, &once, false); }
 static void start_change(struct action *a) { start(a, &once, true); }
 
 static bool cancel(struct action *a)
@@ -165,8 +165,8 @@ static bool cancel(struct action *a)
         .cancel = cancel};
 
 /* After a restart each is started again: the notes of a change say what it has done. */
-FILE_ACTION(stat, start_look)
-FILE_ACTION(list, start_look)
+FILE_ACTION(stat, start_reading)
+FILE_ACTION(list, start_reading)
 FILE_ACTION(mkdir, start_change)
 FILE_ACTION(move, start_change)
 FILE_ACTION(copy, start_change)

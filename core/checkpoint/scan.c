@@ -53,7 +53,7 @@ static void gap(struct scan_walk *w, struct str name, struct file_node *x, enum 
         x->content = (struct content_ref){CONTENT_EMPTY, {{0}}};
     w->q->gaps++;
     if (w->q->watch)
-        watch_look(w->q->watch);
+        watch_check(w->q->watch);
     if (w->q->gap)
         w->q->gap(w->q->arg, levels_name(&w->l, name), why);
     if (w->q->gap)

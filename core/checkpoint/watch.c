@@ -426,7 +426,7 @@ bool watch_take(struct scan_watch *w, uint64_t dev, uint64_t ino, struct watch_s
     return true;
 }
 
-void watch_look(struct scan_watch *w)
+void watch_check(struct scan_watch *w)
 {
     if (!w->failed && w->at != NOTHING)
         w->new.v[w->at].flags |= LOOK;
@@ -436,7 +436,7 @@ void watch_entry(struct scan_watch *w, const struct file_node *x,
                  const struct file_node *was)
 {
     if (x->racy || x->shared)
-        watch_look(w);
+        watch_check(w);
     /* It has a new name, of which the folder of another one may know nothing. */
     w->again |= x->shared && !(was && was->shared && was->ino == x->ino);
 }

@@ -79,7 +79,7 @@ void watch_leave(struct scan_watch *w, const struct watch_sums *sums);
 bool watch_take(struct scan_watch *w, uint64_t dev, uint64_t ino,
                 struct watch_sums *sums);
 /* The folder that was entered is to be read the next time, too. */
-void watch_look(struct scan_watch *w);
+void watch_check(struct scan_watch *w);
 /*
  * An entry of the folder was read, of which the last manifest has was (NULL: none).
  */

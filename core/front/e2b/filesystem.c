@@ -22,7 +22,7 @@ struct e2b_files {
     struct buf path, to; /* owned: paths from the root */
     struct buf out;      /* owned: entries of a listing */
     uint64_t depth;
-    struct e2b_read *look; /* NULL: none runs */
+    struct e2b_read *read; /* NULL: none runs */
     struct action_ask ask;
     e2b_done *then; /* the action's */
 };
@@ -43,8 +43,8 @@ static void on_gone(struct req *r, void *owner)
     struct e2b_files *s = owner;
     (void)r;
     s->req = NULL;
-    if (s->look)
-        e2b_read_drop(s->look);
+    if (s->read)
+        e2b_read_drop(s->read);
     action_ask_drop(&s->ask);
     bury(s);
 }
@@ -102,7 +102,7 @@ static void on_entry(void *owner, const struct json *facts, const struct err *e)
 {
     struct e2b_files *s = owner;
     struct buf b = BUF_INIT(64 << 10);
-    s->look = NULL;
+    s->read = NULL;
     if (e->code) {
         refuse(s, e);
         return;
@@ -114,12 +114,12 @@ static void on_entry(void *owner, const struct json *facts, const struct err *e)
     bury(s);
 }
 
-static void look_there(struct e2b_files *s, e2b_done *fn)
+static void read_there(struct e2b_files *s, e2b_done *fn)
 {
     struct json *args = json_object();
     json_put_str(args, "path", buf_str(&s->path));
     json_put_bool(args, "full", true);
-    s->look = e2b_read(s->f, &s->user, "stat", args, fn, s);
+    s->read = e2b_read(s->f, &s->user, "stat", args, fn, s);
 }
 
 void e2b_fs_stat(struct req *r)
@@ -128,7 +128,7 @@ void e2b_fs_stat(struct req *r)
     struct e2b_files *s = begin(r, &m, "path", NULL);
     json_free(m);
     if (s)
-        look_there(s, on_entry);
+        read_there(s, on_entry);
 }
 
 /* ---- ListDir ---- */
@@ -139,7 +139,7 @@ static void on_page(void *owner, const struct json *page, const struct err *e)
 {
     struct e2b_files *s = owner;
     struct buf path = BUF_INIT(16 << 10);
-    s->look = NULL;
+    s->read = NULL;
     if (e->code) {
         refuse(s, e);
         return;
@@ -177,7 +177,7 @@ static void list_page(struct e2b_files *s, struct str cursor)
     json_put_bool(args, "full", true);
     if (cursor.n > 0)
         json_put_str(args, "cursor", cursor);
-    s->look = e2b_read(s->f, &s->user, "list", args, on_page, s);
+    s->read = e2b_read(s->f, &s->user, "list", args, on_page, s);
 }
 
 void e2b_fs_list(struct req *r)
@@ -231,7 +231,7 @@ static void on_made(void *owner, const struct json *extras, const struct err *e)
     else if (!json_bool(extras, "created", true))
         fail(s, "already_exists", "the directory already exists");
     else
-        look_there(s, on_entry);
+        read_there(s, on_entry);
 }
 
 /* Does the action on the path of the request. */
@@ -281,7 +281,7 @@ static void on_moved(void *owner, const struct json *extras, const struct err *e
         return;
     buf_reset(&s->path);
     buf_adds(&s->path, buf_str(&s->to));
-    look_there(s, on_entry);
+    read_there(s, on_entry);
 }
 
 static void on_parent(void *owner, const struct json *extras, const struct err *e)
@@ -303,7 +303,7 @@ static void on_source(void *owner, const struct json *facts, const struct err *e
     struct e2b_files *s = owner;
     struct str to = buf_str(&s->to), base = e2b_base_name(to);
     (void)facts;
-    s->look = NULL;
+    s->read = NULL;
     if (e->code) {
         refuse(s, e);
         return;
@@ -320,5 +320,5 @@ void e2b_fs_move(struct req *r)
     struct e2b_files *s = begin(r, &m, "source", "destination");
     json_free(m);
     if (s)
-        look_there(s, on_source);
+        read_there(s, on_source);
 }
