@@ -67,9 +67,10 @@ static void on_turn(struct companion *host)
     struct kernel *k = kernel_of(host);
     struct err e = ERR_INIT;
     struct cell *c = kernel_first_cell(k);
-    if (kernel_is_full(k))
+    if (!kernel_is_full(k))
+        listeners_tell(k, "room");
+    if (k->host.late.cap > 0)
         return; /* a turn follows */
-    kernel_tell_room(k);
     if (!c || c->call.step != CALL_WAITING)
         return;
     if (k->state != KERNEL_READY || k->leaving)
@@ -169,6 +170,9 @@ static void on_host_line(void *arg, struct str line, uint64_t end)
     }
     struct json *m = json_parse(line, &e);
     struct str what = json_str(m, "host", "");
+    k->full = str_eq(what, STR("full"));
+    if (k->full)
+        listeners_tell(k, "full");
     if (str_eq(what, STR("starting"))) {
         k->state = KERNEL_STARTING;
         k->doing = "starting";
@@ -224,7 +228,7 @@ static void on_ended(struct companion *host, const struct err *why)
         host->why = *why;
     k->state = KERNEL_FAILED;
     k->doing = "dead";
-    k->leaving = false;
+    k->leaving = k->full = false;
     k->renewed = k->about != NULL;
     companion_fail_later(host, true);
     kernel_save(k);

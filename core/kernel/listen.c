@@ -46,16 +46,7 @@ int kernel_tell(struct kernel *k, struct str line, struct err *e)
     return 0;
 }
 
-bool kernel_is_full(const struct kernel *k) { return k->host.late.cap > 0; }
-
-void kernel_tell_room(struct kernel *k)
-{
-    struct list *it, *tmp;
-    list_each (it, tmp, &k->listeners) {
-        struct kernel_listener *l = list_entry(it, struct kernel_listener, node);
-        l->ears->host(l, "room");
-    }
-}
+bool kernel_is_full(const struct kernel *k) { return k->full || k->host.late.cap > 0; }
 
 const char *kernel_process(const struct kernel *k) { return k->host.process_name; }
 

@@ -27,8 +27,8 @@ struct kernel_ears {
     /*
      * starting, ready, failed; ended: its process ended, and nobody asked for that; dead:
      * it is not started again; gap: messages were lost; long: one had more than
-     * LIMIT_JUPYTER_OUT bytes; room: no message waits for the host; closed: the last
-     * call.
+     * LIMIT_JUPYTER_OUT bytes; full: the kernel does not read, and gets no more
+     * messages; room: it gets more; closed: the last call.
      */
     void (*host)(struct kernel_listener *l, const char *what);
     /* Called after each piece of output. */
@@ -66,7 +66,7 @@ const char *kernel_process(const struct kernel *k);
  * its queue of cells. Returns -1 and sets *e (LIMIT, GONE).
  */
 int kernel_tell(struct kernel *k, struct str line, struct err *e);
-/* Whether a message waits until the host has taken it; `room` comes then. */
+/* Whether messages wait until the host or the kernel has taken them; `room` comes then. */
 bool kernel_is_full(const struct kernel *k);
 
 struct kernel_activity {

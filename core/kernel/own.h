@@ -43,6 +43,7 @@ struct kernel {
     int64_t active_ms;     /* wall clock of its last message */
     int deaths;            /* since a cell was sent */
     struct task keep; /* stores it again, when callers have their answers */
+    bool full;        /* it does not read what it was sent */
     bool fresh;       /* it has started, and `init` was not run */
     bool leaving;     /* the previous cell announced the kernel's end */
     bool renewed;     /* it ended by itself, and no cell has run since */
@@ -98,8 +99,6 @@ uint64_t listeners_seen(const struct kernel *k, uint64_t at);
 struct cell *kernel_first_cell(const struct kernel *k);
 /* Lets the host send as much more as both the kernel and the running cell have read. */
 void kernel_tell_seen(struct kernel *k);
-/* Tells the listeners that no message waits for the host. */
-void kernel_tell_room(struct kernel *k);
 /*
  * Begins its time limit, unless that was done when its kernel started: with the start,
  * which gets 2 s at least, or with the cell.

@@ -5,9 +5,11 @@ import concurrent.futures
 import json
 import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
+import time
 
 import httpx
 import websocket
@@ -277,6 +279,79 @@ def _(case):
     same(mirrored(channels, len(wholes)), [{"n": len(one), "sum": sum(one[::4096])} for one in wholes])
     same(text(channels.answers(asked)), "after\n")
     channels.close()
+
+
+def settled(number):
+    """Waits until number() is above 0 and has not changed for two seconds."""
+    seen = [number(), time.monotonic()]
+
+    def same_for_long():
+        if number() != seen[0]:
+            seen[:] = [number(), time.monotonic()]
+        return seen[0] > 0 and time.monotonic() - seen[1] > 2
+    wait_for(same_for_long, "it settles")
+
+
+@row("a kernel that reads nothing for a while, with more messages than it has room for: all of them arrive")
+def _(case):
+    kernel = start(case)
+    channels = Channels(case, kernel, v1=True)
+    mirror(channels)
+    pid = int(text(channels.run("import os; print(os.getpid())")))
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        host = int(file.read().rpartition(")")[2].split()[1])
+
+    def taken():
+        with open(f"/proc/{host}/io", encoding="ascii") as file:
+            return int(file.read().split()[1]) - before
+    before = 0
+    before = taken()
+    wholes = [os.urandom(9 << 20) for _ in range(10)]
+    os.kill(pid, signal.SIGSTOP)
+
+    def send_all():
+        for whole in wholes:
+            channels.send("shell", "comm_msg", {"comm_id": "one", "data": {}}, [whole])
+        return channels.send("shell", "execute_request", {"code": "print('after')", "silent": False})
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        sent = threads.submit(send_all)
+        settled(taken)
+        os.kill(pid, signal.SIGCONT)
+        same(mirrored(channels, len(wholes)), [{"n": len(one), "sum": sum(one[::4096])} for one in wholes])
+        same(text(channels.answers(sent.result())), "after\n")
+    channels.close()
+
+
+@row("a cell that runs while messages fill the kernel's input: it prints more than the window, it is interrupted, and the next runs")
+def _(case):
+    kernel = start(case)
+    channels, other = Channels(case, kernel, v1=True), Channels(case, kernel)
+    go = case.path("go")
+    asked = other.send("shell", "execute_request", {
+        "code": f"import os\nwhile not os.path.exists({go!r}): pass\nfor _ in range(500): print('x' * 65535)\nwhile True: pass",
+        "silent": False})
+    other.until(lambda m: m["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == asked)
+    sent = [0]
+
+    def send_all():
+        for n in range(3010):  # libzmq queues at most 1000 at each end
+            channels.send("shell", "comm_msg", {"comm_id": "one", "data": {}}, [bytes(9 << 20)] if n >= 3000 else [])
+            sent[0] += 1
+        return channels.send("shell", "execute_request", {"code": "print('after')", "silent": False})
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        last = threads.submit(send_all)
+        settled(lambda: sent[0])
+        holds(sent[0] < 3010, "its client waits", sent)
+        with open(go, "w", encoding="ascii"):
+            pass
+        size = 0
+        while size < 500 << 16:
+            size += len(text([other.next()]))
+        same(case.http.post(f"/api/kernels/{kernel}/interrupt").status_code, 204)
+        has([m["content"].get("ename") for m in other.answers(asked)], "KeyboardInterrupt")
+        same(text(channels.answers(last.result())), "after\n")
+    channels.close()
+    other.close()
 
 
 @row("a cell of 900 KB, one that is too long, and one while a long one waits, before and after the worker was killed")

@@ -211,6 +211,8 @@ static void on_host(struct kernel_listener *l, const char *what)
     struct str none = {NULL, 0};
     if (strcmp(what, "room") == 0) {
         ws_resume(&p->ws);
+    } else if (strcmp(what, "full") == 0) {
+        ws_pause(&p->ws);
     } else if (strcmp(what, "ready") == 0) {
         p->begun = true;
     } else if (strcmp(what, "ended") == 0) {

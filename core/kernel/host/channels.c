@@ -254,8 +254,9 @@ static void on_up(struct zmtp *z)
     if (c->broke) /* the numbers of messages in between are unknown */
         host_lost_reset(h);
     c->broke = false;
-    if (h->state == HOST_READY && c - h->channels == CH_IOPUB)
-        host_say(h, "gap", "the connection to the kernel broke and was made again");
+    if (h->state == HOST_READY)
+        host_say(h, c - h->channels == CH_IOPUB ? "gap" : "room",
+                 "the connection to the kernel broke and was made again");
     if (h->state == HOST_STARTING && h->channels[CH_SHELL].up &&
         h->channels[CH_IOPUB].up && !timer_active(&h->nudge))
         timer_begin(h->loop, &h->nudge, 0, h->nudge.fn);
@@ -281,7 +282,12 @@ static void on_down(struct zmtp *z, const struct err *e)
     c->wait_ms = c->wait_ms * 2 < AGAIN_MOST_MS ? c->wait_ms * 2 : AGAIN_MOST_MS;
 }
 
-static const struct zmtp_events events = {on_up, on_message, NULL, on_down};
+static void on_room(struct zmtp *z)
+{
+    host_say(container_of(z, struct channel, z)->h, "room", NULL);
+}
+
+static const struct zmtp_events events = {on_up, on_message, on_room, on_down};
 
 int host_zmtp_dial(const struct kernel_host *h, int i)
 {
@@ -375,8 +381,8 @@ static void send_parts(struct kernel_host *h, enum host_channel to, const struct
     jmsg_sign(m, str_of(h->key), sig, parts);
     for (int i = 0; i < m->nbuffers; i++)
         parts[JMSG_PARTS + i] = m->buffers[i];
-    if (zmtp_send(&h->channels[to].z, parts, JMSG_PARTS + m->nbuffers) < 0)
-        host_say(h, "note", "a request was lost: the kernel does not take it");
+    struct zmtp *z = &h->channels[to].z;
+    host_sent(h, &z->s, zmtp_send(z, parts, JMSG_PARTS + m->nbuffers) == 0);
 }
 
 /* Decodes the buffers of a message one after the other into all. */

@@ -89,7 +89,10 @@ static void on_data(struct stream *s)
         stream_resume(s);
 }
 
-static void on_room(struct stream *s) { (void)s; }
+static void on_room(struct stream *s)
+{
+    host_say(container_of(s, struct kernel_host, link), "room", NULL);
+}
 
 static void on_end(struct stream *s, int errnum)
 {
@@ -116,11 +119,11 @@ void host_embedded_start(struct kernel_host *h, int fd)
 {
     struct buf texts = BUF_INIT(TEXTS_MAX);
     char lengths[LENGTHS + 1];
-    if (stream_open(&h->link, h->loop, fd, LIMIT_KERNEL_MESSAGE, LIMIT_ZMTP_OUT,
-                    &events) < 0) {
+    if (stream_open(&h->link, h->loop, fd, LIMIT_KERNEL_MESSAGE, ZMTP_QUEUE, &events) < 0) {
         close(fd);
         return;
     }
+    h->link.low = ZMTP_FULL;
     h->linked = true;
     h->alive = false;
     h->overlong = false;
@@ -141,9 +144,9 @@ void host_embedded_start(struct kernel_host *h, int fd)
 
 void host_embedded_send(struct kernel_host *h, struct str line)
 {
-    if (!h->linked || stream_write(&h->link, line) < 0 ||
-        stream_write(&h->link, STR("\n")) < 0)
-        host_say(h, "note", "a request was lost: the kernel does not take it");
+    host_sent(h, &h->link,
+              h->linked && stream_write(&h->link, line) == 0 &&
+                  stream_write(&h->link, STR("\n")) == 0);
 }
 
 void host_embedded_pause(struct kernel_host *h, bool pause)

@@ -145,6 +145,14 @@ void host_say(struct kernel_host *h, const char *what, const char *text)
     host_line(h, j);
 }
 
+void host_sent(struct kernel_host *h, const struct stream *out, bool is_sent)
+{
+    if (!is_sent)
+        host_say(h, "note", "a request was lost: the kernel does not take it");
+    else if (out->out.n > ZMTP_FULL)
+        host_say(h, "full", NULL);
+}
+
 bool host_room(struct kernel_host *h)
 {
     h->full = h->full || h->passing.rest.n > 0 || waiting(h) >= PENDING_FULL;

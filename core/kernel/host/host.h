@@ -16,6 +16,8 @@
  *        note      {text} for people
  *        ready     {pid, start_ms, info}: info is kernel_info's content, or absent
  *        idle      an interrupt came while nothing ran
+ *        full      the kernel does not read: no more messages, until any other line
+ *        room      the kernel has read them
  *        stuck     it is still busy 5 s after two interrupts
  *        heart     {silent, text}: it has not answered its heartbeat for
  *                  KERNEL_HEART_MS while a cell runs, or answers again

@@ -142,6 +142,8 @@ struct kernel_host {
 /* host.c */
 void host_line(struct kernel_host *h, struct json *take); /* {…} to the engine */
 void host_say(struct kernel_host *h, const char *what, const char *text);
+/* A request was put into out, or has no room there: reports that, or that out is full. */
+void host_sent(struct kernel_host *h, const struct stream *out, bool is_sent);
 /* A message of the cell that runs, as if the kernel had sent it. */
 void host_iopub(struct kernel_host *h, const char *type, struct json *take_content);
 void host_ready(struct kernel_host *h);

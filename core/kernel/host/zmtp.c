@@ -319,8 +319,9 @@ int zmtp_start(struct zmtp *z, struct loop *l, int fd, enum zmtp_role role,
         errno = EINVAL;
         return -1;
     }
-    if (stream_open(&z->s, l, fd, LIMIT_ZMTP_IN, LIMIT_ZMTP_OUT, &stream_events) < 0)
+    if (stream_open(&z->s, l, fd, LIMIT_ZMTP_IN, ZMTP_QUEUE, &stream_events) < 0)
         return -1;
+    z->s.low = ZMTP_FULL;
     z->ev = ev;
     z->role = role;
     memcpy(z->identity, identity, strlen(identity) + 1);

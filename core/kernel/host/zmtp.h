@@ -11,6 +11,7 @@
 #define OD_KERNEL_HOST_ZMTP_H
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "io/stream.h"
 
 enum { ZMTP_PARTS_MAX = 64, ZMTP_IDENTITY_MAX = 64 };
@@ -21,6 +22,13 @@ enum zmtp_role {
     ZMTP_REQ     /* an empty part is put before a message and taken off an answer */
 };
 
+/*
+ * Bytes that wait for the peer. Above ZMTP_FULL, the sender of requests is asked to send
+ * no more; what it had sent has room up to ZMTP_QUEUE: companion_send's 24 MiB, a
+ * line that was read in part, and a cell.
+ */
+enum { ZMTP_FULL = LIMIT_ZMTP_OUT / 2, ZMTP_QUEUE = 5 * LIMIT_ZMTP_OUT };
+
 struct zmtp;
 
 /* Each may release the connection. */
@@ -28,7 +36,9 @@ struct zmtp_events {
     void (*on_ready)(struct zmtp *z); /* greeted and subscribed; may be NULL */
     /* A whole message; parts are valid until the callback returns or releases. */
     void (*on_message)(struct zmtp *z, const struct str *parts, int n);
-    void (*on_room)(struct zmtp *z); /* after a refused zmtp_send; may be NULL */
+    /* After a refused zmtp_send, or when fewer than ZMTP_FULL bytes wait again; may be
+     * NULL. */
+    void (*on_room)(struct zmtp *z);
     /* Called once, as the last, never from within a call. */
     void (*on_end)(struct zmtp *z, const struct err *e);
 };
