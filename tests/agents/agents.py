@@ -206,7 +206,8 @@ class Agent:
     deferred    tools that the model does not see before it searches for them
     also        arguments that the agent adds to a tool's schema, for itself
     longest     seconds that od lets a call of it wait
-    interrupt   SIGINT stops the command in od, too
+    interrupt   SIGINT stops the command in od, too; None: if the agent wrote its cancellation
+                before it ended, and od read that before its own SIGINT
     cancel      a cancelled turn does
     gives_up    when its patience is over: "goes on" or "stops" is the command; "waits":
                 progress keeps it patient
@@ -328,7 +329,7 @@ class Gemini(Agent):
 
 class Qwen(Agent):
     name, conversation = "qwen", Acp
-    prefix, longest = "mcp__computer__", 240
+    prefix, longest, interrupt = "mcp__computer__", 240, None
 
     def configure(self):
         self.env.update(OPENAI_API_KEY="none", OPENAI_BASE_URL=self.model.url + "/v1",
