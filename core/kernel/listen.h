@@ -66,7 +66,7 @@ const char *kernel_process(const struct kernel *k);
  * its queue of cells. Returns -1 and sets *e (LIMIT, GONE).
  */
 int kernel_tell(struct kernel *k, struct str line, struct err *e);
-/* Whether messages wait until the host or the kernel has taken them; `room` comes then. */
+/* Whether messages wait until the host or the kernel takes them; `room` comes then. */
 bool kernel_is_full(const struct kernel *k);
 
 struct kernel_activity {

@@ -46,6 +46,7 @@
 #include "os/look.h"
 
 #include "os/procfs.h"
+#include "os/sockdiag.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -377,10 +378,35 @@ static bool timer_armed(const struct spot *s, int fd)
            str_find(str_of(text), STR("it_value: (0, 0)")) < 0;
 }
 
+static bool has_inode(const struct holdings *h, enum procfs_kind kind, uint64_t inode)
+{
+    bool has = false;
+    for (int i = 0; i < h->n && !has; i++)
+        has = h->fd[i].kind == kind && h->fd[i].inode == inode;
+    return has;
+}
+
+/*
+ * Whether h has the other end of f, a pipe or a UNIX socket. Both ends of a pipe have one
+ * inode, and those of most pairs of sockets follow one another. *peer: what the kernel
+ * answers about others; 0: not asked yet.
+ */
+static bool has_other_end(const struct holdings *h, const struct procfs_fd *f,
+                          uint64_t *peer)
+{
+    if (f->kind != PROCFS_SOCKET)
+        return has_inode(h, f->kind, f->inode);
+    if (has_inode(h, f->kind, f->inode + 1) || has_inode(h, f->kind, f->inode - 1))
+        return true;
+    if (!*peer && !(*peer = sockdiag_unix_peer(f->inode)))
+        *peer = UINT64_MAX; /* not asked again */
+    return has_inode(h, f->kind, *peer);
+}
+
 /*
  * Whether anything but the process itself can make this descriptor readable. Event loops
  * wake themselves by self-pipes: both ends of a pipe in the process, or the two sockets
- * of a pair, which the kernel numbers one after the other.
+ * of a pair.
  */
 static bool from_outside(const struct spot *s, const struct holdings *h, int fd)
 {
@@ -388,13 +414,9 @@ static bool from_outside(const struct spot *s, const struct holdings *h, int fd)
     if (procfs_fd(s->pid, s->tid, fd, &f) < 0)
         return false;
     int ends = 0;
-    bool twin = false;
-    for (int i = 0; i < h->n; i++) {
-        const struct procfs_fd *o = &h->fd[i];
-        ends += o->kind == f.kind && o->inode == f.inode;
-        twin |= o->kind == f.kind &&
-                (o->inode == f.inode + 1 || o->inode + 1 == f.inode);
-    }
+    uint64_t peer = 0;
+    for (int i = 0; i < h->n; i++)
+        ends += h->fd[i].kind == f.kind && h->fd[i].inode == f.inode;
     char kind[32];
     switch (f.kind) {
     case PROCFS_EVENT:
@@ -405,9 +427,8 @@ static bool from_outside(const struct spot *s, const struct holdings *h, int fd)
     case PROCFS_TIMER:
         return timer_armed(s, fd);
     case PROCFS_SOCKET:
-        return !twin ||
-               procfs_socket_kind(s->pid, s->tid, fd, kind, sizeof(kind)) < 0 ||
-               strncmp(kind, "UNIX", 4) != 0;
+        return procfs_socket_kind(s->pid, s->tid, fd, kind, sizeof(kind)) < 0 ||
+               strncmp(kind, "UNIX", 4) != 0 || !has_other_end(h, &f, &peer);
     case PROCFS_DEVICE:
     case PROCFS_OTHER:
         break;
@@ -467,6 +488,7 @@ static bool helpers_idle(struct look_work *l, const struct spot *p,
                          const struct procfs_fd *f)
 {
     bool found = false;
+    uint64_t peer = 0;
     for (size_t i = 0; i < l->procs.n; i++) {
         const struct procfs_stat *q = &l->procs.v[i];
         if (q->pid == p->pid || procfs_dead(q) || !descends(l, q->pid, p->pid))
@@ -481,9 +503,7 @@ static bool helpers_idle(struct look_work *l, const struct spot *p,
         }
         s.tid = q->pid;
         holdings_read(&h, &s);
-        for (int k = 0; k < h.n && !found; k++)
-            found = h.fd[k].kind == f->kind &&
-                    h.fd[k].inode - f->inode + 1 <= 2; /* see from_outside */
+        found = found || has_other_end(&h, f, &peer);
     }
     return found;
 }

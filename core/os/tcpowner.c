@@ -2,6 +2,7 @@
 #include "os/tcpowner.h"
 
 #include "base/str.h"
+#include "os/sockdiag.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -11,25 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* From linux/netlink.h, sock_diag.h and inet_diag.h, which musl does not have. */
-enum {
-    NETLINK_SOCK_DIAG_ = 4,
-    NLM_F_REQUEST_ = 1,
-    SOCK_DIAG_BY_FAMILY_ = 20,
-    LINE_MAX_BYTES = 512,
-};
+enum { LINE_MAX_BYTES = 512 };
 
-struct netlink_address {
-    uint16_t family, pad;
-    uint32_t pid, groups;
-};
-
-struct header { /* struct nlmsghdr */
-    uint32_t len;
-    uint16_t type, flags;
-    uint32_t seq, pid;
-};
-
+/* From linux/inet_diag.h, which musl does not have. */
 struct socket_id { /* struct inet_diag_sockid */
     uint16_t sport, dport;
     uint32_t src[4], dst[4];
@@ -37,14 +22,14 @@ struct socket_id { /* struct inet_diag_sockid */
 };
 
 struct question {
-    struct header h;
+    struct sockdiag_header h;
     uint8_t family, protocol, ext, pad; /* struct inet_diag_req_v2 */
     uint32_t states;
     struct socket_id id;
 };
 
 struct owner_answer {
-    struct header h;
+    struct sockdiag_header h;
     uint8_t family, state, timer, retrans; /* struct inet_diag_msg */
     struct socket_id id;
     uint32_t expires, rqueue, wqueue, uid, inode;
@@ -65,11 +50,7 @@ static bool is_of(const struct owner_answer *a, const struct question *q)
 int tcpowner_by_netlink(const struct sockaddr_in *at, const struct sockaddr_in *to,
                         uid_t *out)
 {
-    struct question q = {.h = {.len = sizeof(q),
-                               .type = SOCK_DIAG_BY_FAMILY_,
-                               .flags = NLM_F_REQUEST_,
-                               .seq = 1},
-                         .family = AF_INET,
+    struct question q = {.family = AF_INET,
                          .protocol = IPPROTO_TCP,
                          .states = UINT32_MAX,
                          .id = {.sport = at->sin_port,
@@ -77,32 +58,14 @@ int tcpowner_by_netlink(const struct sockaddr_in *at, const struct sockaddr_in *
                                 .src = {at->sin_addr.s_addr},
                                 .dst = {to->sin_addr.s_addr},
                                 .cookie = {UINT32_MAX, UINT32_MAX}}};
-    struct netlink_address kernel = {.family = AF_NETLINK};
-    union {
-        struct owner_answer a;
-        struct {
-            struct header h;
-            int32_t error;
-        } e;
-        char space[1024];
-    } r = {.space = ""};
-    int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG_);
-    if (fd < 0)
+    struct owner_answer a;
+    if (sockdiag_ask(&q.h, sizeof(q), &a, sizeof(a)) < 0)
         return -1;
-    ssize_t n = sendto(fd, &q, sizeof(q), 0, (struct sockaddr *)&kernel, sizeof(kernel));
-    if (n >= 0) /* the kernel answers within sendto */
-        n = recv(fd, &r, sizeof(r), MSG_DONTWAIT);
-    int why = errno;
-    close(fd);
-    if (n < 0 || (size_t)n < sizeof(r.e) || r.e.h.type != SOCK_DIAG_BY_FAMILY_) {
-        errno = n < 0 ? why : (size_t)n < sizeof(r.e) ? EPROTO : -r.e.error;
-        return -1;
-    }
-    if ((size_t)n < sizeof(r.a) || !is_of(&r.a, &q)) {
+    if (!is_of(&a, &q)) {
         errno = ENOENT;
         return -1;
     }
-    *out = r.a.uid;
+    *out = a.uid;
     return 0;
 }
 

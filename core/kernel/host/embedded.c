@@ -119,7 +119,8 @@ void host_embedded_start(struct kernel_host *h, int fd)
 {
     struct buf texts = BUF_INIT(TEXTS_MAX);
     char lengths[LENGTHS + 1];
-    if (stream_open(&h->link, h->loop, fd, LIMIT_KERNEL_MESSAGE, ZMTP_QUEUE, &events) < 0) {
+    if (stream_open(&h->link, h->loop, fd, LIMIT_KERNEL_MESSAGE, ZMTP_QUEUE, &events) <
+        0) {
         close(fd);
         return;
     }

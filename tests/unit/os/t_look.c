@@ -10,6 +10,7 @@
 #include "os/look.h"
 
 #include "os/procfs.h"
+#include "os/sockdiag.h"
 #include "os/tree.h"
 
 #include "t.h"
@@ -29,6 +30,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 
 #define READY 9
 #define LOOKS 30
@@ -309,8 +311,9 @@ static void watch(int ep, int fd, uint32_t events)
 }
 
 /*
- * A pair of sockets that os/look.c knows as one: their inodes follow one another. About one
- * in 4,000 pairs is not so, when the kernel takes the next numbers in between.
+ * A pair of sockets that os/look.c knows as one by itself: their inodes follow one
+ * another. About one in 4,000 pairs is not so, when the kernel takes the next numbers in
+ * between.
  */
 static void make_pair(int s[2], int flags)
 {
@@ -345,6 +348,57 @@ static void job_epoll(void)
 TEST(epoll_on_the_terminal_and_what_is_its_own)
 {
     expect_job(job_epoll, LOOK_YES, "epoll on the terminal");
+}
+
+/* Two sockets of one connection whose inodes do not follow one another. */
+static void make_pair_apart(int s[2])
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    socklen_t n = sizeof(a.sun_family); /* the kernel finds a name */
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), p[2];
+    CHECK(bind(listener, (struct sockaddr *)&a, n) == 0 && listen(listener, 1) == 0);
+    n = sizeof(a);
+    CHECK(getsockname(listener, (struct sockaddr *)&a, &n) == 0);
+    s[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(pipe(p) == 0); /* it takes the next inode */
+    CHECK(connect(s[0], (struct sockaddr *)&a, n) == 0);
+    s[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    CHECK(s[1] >= 0);
+    close(listener);
+    close(p[0]);
+    close(p[1]);
+}
+
+/* Whether the kernel says which socket is the other end. */
+static bool peers_are_known(void)
+{
+    int s[2];
+    struct stat a, b;
+    make_pair_apart(s);
+    CHECK(fstat(s[0], &a) == 0 && fstat(s[1], &b) == 0);
+    uint64_t peer = sockdiag_unix_peer(a.st_ino);
+    CHECK(peer == 0 || peer == b.st_ino);
+    CHECK(sockdiag_unix_peer(UINT32_MAX) == 0); /* no such socket */
+    close(s[0]);
+    close(s[1]);
+    return peer != 0;
+}
+
+static void job_apart(void)
+{
+    int s[2];
+    make_pair_apart(s);
+    struct pollfd set[2] = {{.fd = 0, .events = POLLIN}, {.fd = s[0], .events = POLLIN}};
+    ready();
+    poll(set, 2, -1);
+}
+
+TEST(its_own_connection_with_inodes_apart)
+{
+    if (peers_are_known())
+        expect_job(job_apart, LOOK_YES, "poll of the terminal");
+    else
+        expect_job(job_apart, LOOK_UNKNOWN, "other sources");
 }
 
 static void job_nested_epoll(void)
@@ -762,11 +816,9 @@ TEST(a_question_while_a_connection_is_kept)
 }
 
 /* A child at the other end of a pair of sockets, which waits for what it is asked. */
-static void job_helper(void)
+static void helper_of(int s[2])
 {
-    int s[2];
     char c;
-    make_pair(s, SOCK_CLOEXEC);
     if (fork() == 0) {
         close(s[0]);
         ready();
@@ -777,10 +829,26 @@ static void job_helper(void)
     poll(set, 2, -1);
 }
 
+static void job_helper(void)
+{
+    int s[2];
+    make_pair(s, SOCK_CLOEXEC);
+    helper_of(s);
+}
+
+static void job_helper_apart(void)
+{
+    int s[2];
+    make_pair_apart(s);
+    helper_of(s);
+}
+
 TEST(a_question_while_a_helper_waits)
 {
     struct look l = expect(start_rig(job_helper, false), LOOK_UNKNOWN);
     CHECK_INT(l.hint, LOOK_HINT_SOURCES);
+    l = expect(start_rig(job_helper_apart, false), LOOK_UNKNOWN);
+    CHECK_INT(l.hint, peers_are_known() ? LOOK_HINT_SOURCES : LOOK_HINT_NONE);
 }
 
 /* As fish: others of its kind may write to it. */
