@@ -116,6 +116,7 @@ static int connect_to(struct link *l, struct err *e)
         call_release(&l->call);
         call_init(&l->call, &l->client, l->request, &events);
         l->call.input = STDIN_FILENO;
+        l->call.hasty = true; /* an agent can go on, and the next call tries again */
         l->call.signals = l->signals;
         mcp_talk_again(&l->talk);
         if (l->talk.out.n > 0 && (rc = call_put(&l->call, buf_str(&l->talk.out))) < 0)

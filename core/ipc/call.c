@@ -121,10 +121,15 @@ static int reconnect(struct call *c, struct err *e)
         if (e->code != ERR_BUSY)
             return -1;
         snprintf(c->why, sizeof(c->why), "%.299s", e->text);
+        if (!c->client->refused)
+            c->refused_at = 0;
+        else if (!c->refused_at)
+            c->refused_at = clock_ms();
         lost(c);
         return 0;
     }
     c->connected_at = clock_ms();
+    c->refused_at = 0;
     c->asked = false;
     c->sent = c->kept_at;
     c->end_sent = false;
@@ -281,6 +286,8 @@ static int deadlines(const struct call *c, int64_t *until, struct err *e)
     int64_t idle = c->idle_ms && c->started ? c->heard + c->idle_ms + CALL_GUARD_MS : 0;
     int64_t patience = c->answered_ever ? CALL_LOST_MS : CALL_FIRST_MS;
     int64_t back = c->lost_at && !c->answered ? c->lost_at + patience : 0;
+    if (c->hasty && c->refused_at)
+        back = earliest(back, c->refused_at + CALL_FIRST_MS);
     if (c->left && now >= c->leave_at)
         return err_set(e, ERR_CANCELLED, "not waited for any longer");
     if ((limit && now >= limit) || (idle && now >= idle))
@@ -295,7 +302,7 @@ static int deadlines(const struct call *c, int64_t *until, struct err *e)
         return err_set(e, ERR_GONE,
                        "the connection to the server was lost, and %d s "
                        "of trying did not bring it back%s%s",
-                       CALL_LOST_MS / 1000, c->why[0] ? ": " : "", c->why);
+                       (int)((now - c->lost_at) / 1000), c->why[0] ? ": " : "", c->why);
     *until = earliest(earliest(limit, idle), earliest(back, c->left ? c->leave_at : 0));
     if (c->client->fd < 0)
         *until = earliest(*until, c->retry_at);

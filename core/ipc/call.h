@@ -59,6 +59,7 @@ struct call {
     const struct call_events *ev;
     int input;         /* becomes the command's standard input; -1: none */
     int signals;       /* a pipe of signal numbers, one byte each; -1: none */
+    bool hasty;        /* a server elsewhere is lost after CALL_FIRST_MS of refusals */
     int64_t limit_ms;  /* what the request asks for; 0: no limit */
     int64_t idle_ms;
 
@@ -77,6 +78,7 @@ struct call {
     int64_t began, heard;  /* clock_ms */
     int64_t leave_at;      /* 0: never */
     int64_t lost_at;       /* 0: not lost, or there was progress since */
+    int64_t refused_at;    /* first of the refusals that followed one another; or 0 */
     int64_t connected_at;
     char why[300]; /* why the last try to connect again failed; "": none did */
     bool answered;         /* on this connection */

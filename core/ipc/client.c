@@ -225,11 +225,10 @@ static int take_greeting(struct client *c, const struct frame *f, struct err *e)
         char name[32] = "";
         memcpy(name, code.p, code.n < sizeof(name) ? code.n : 0);
         bool again = json_bool(j, "again", false);
-        rc = err_set(e,
-                     again        ? ERR_BUSY
-                     : code.n > 0 ? err_from_name(name)
-                                  : ERR_INTERNAL,
-                     "%.*s", STR_ARG(json_str(j, "text", "the relay said nothing")));
+        enum err_code why = code.n > 0 ? err_from_name(name) : ERR_INTERNAL;
+        c->refused = why == ERR_GONE || why == ERR_NOTFOUND;
+        rc = err_set(e, again ? ERR_BUSY : why, "%.*s",
+                     STR_ARG(json_str(j, "text", "the relay said nothing")));
     }
     json_free(j);
     return rc;
@@ -278,6 +277,7 @@ static int await_relay(struct client *c, struct err *e)
 static int connect_remote(struct client *c, struct err *e)
 {
     end_relay(c);
+    c->refused = false;
     if (start_relay(c, e) == 0 && await_relay(c, e) == 0)
         return 0;
     if (c->fd >= 0)

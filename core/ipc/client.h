@@ -29,6 +29,7 @@ struct client {
     struct sockpath_server server; /* elsewhere: path is the address, pid 0 */
     pid_t relay;                   /* 0: there is none */
     char id[64];                   /* of a server elsewhere; "": not known yet */
+    bool refused;                  /* elsewhere: nothing listens, or no such name */
     struct buf in, out;
     size_t parsed; /* bytes of in that the last frame occupied */
 };

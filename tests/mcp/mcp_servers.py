@@ -235,6 +235,29 @@ def _(case):
     same(lines(server, "count"), "x\n")
 
 
+@row("an URL where nothing listens any more: what ran gets the reason before 60 s; later calls try again",
+     words=["--server", "http://127.0.0.1:{server.port}"], key="the-key")
+def _(case):
+    server, c = case
+    reason = f"nothing listens at 127.0.0.1:{server.port}"
+    c.begin()
+    c.send(call(1, "shell", command=held(server, "count")))
+    runs(server, "count")
+    lose(server)
+    server.process.wait(LIMIT)
+    message = c.answer(1)
+    failure(message, "was lost while this ran: ", "s of trying did not bring it back", reason, "look, then do")
+    lacks(text_of(message), "and 60 s of trying")
+    for id in (2, 3):
+        failure(c.ask(call(id, "shell", command=f"echo x >>{server.work}/never")), "this call did nothing: ",
+                reason, "Call again when")
+    server.begin()
+    same(text_of(c.ask(call(4, "shell", command="echo four")))[:-len("0.01 s]")],
+         FRESH + "four\n[exit 0 in ")
+    same(lines(server, "count"), "x\n")
+    holds(not os.path.exists(server.work + "/never"))
+
+
 @row("alone it waits without a timer, also for what is no call; its input ends, or a signal comes",
      words=["--socket", "{server.env[OD_SOCKET]}"])
 def _(case):
