@@ -110,22 +110,8 @@ slow_ones() {
         done
 }
 
-# results LOG: prints how many of its rows passed, failed and were skipped, and
-# its program's status. A program that ended early or against its plan has failed.
-results() {
-    awk '
-        /^ok .*# SKIP/ { s++; seen++; next }
-        /^1\.\.0 # SKIP/ { s++; plan = 0; planned = 1; next }
-        /^ok / { p++; seen++ }
-        /^not ok / { f++; seen++ }
-        /^1\.\.[0-9]+/ { plan = substr($1, 4) + 0; planned = 1 }
-        /^status [0-9]+$/ { rc = $2 }
-        END {
-            if (!f && (rc || !planned || plan != seen))
-                f++
-            print p + 0, f + 0, s + 0, rc + 0
-        }' "$1"
-}
+# results LOG: its rows, and the status of its program.
+results() { awk -f tests/lib/results.awk "$1"; }
 
 # show LOG STATUS: what failed in it.
 show() {
