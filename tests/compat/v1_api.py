@@ -345,7 +345,7 @@ def _(s):
 
 
 @row("static files: parts, what a client has, and no file is open in the worker",
-     env={"OH_STATIC_FILES_PATH": "ROOT/static"})
+     env={"OH_STATIC_FILES_PATH": "ROOT/static"}, root="reads the worker's /proc/PID/fd")
 def _(s):
     os.makedirs(s.root + "/static")
     with open(s.root + "/static/f.bin", "wb") as file:

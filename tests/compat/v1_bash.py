@@ -300,7 +300,7 @@ def reads(worker):
 
 
 @row("search: thousands of events in files: pages, order__gt, and few of them are read",
-     words=("--v1-bash-events-dir", "ROOT/events"))
+     words=("--v1-bash-events-dir", "ROOT/events"), root="reads the worker's /proc/PID/io")
 def _(s):
     command, count = uuid.uuid4().hex, 4000
     os.makedirs(s.root + "/events", exist_ok=True)

@@ -13,7 +13,7 @@ npm_modules() {
     MODULES=$ROOT/out/test/$1
     npm_list=$ROOT/tests/compat/$1
     export MODULES
-    mkdir -p "$MODULES"
+    mkdir -p "$MODULES" 2>"$T/npm.log" || skip_all "npm cannot fetch: $(cat "$T/npm.log")"
     (
         command -v flock >/dev/null && flock 9 # two tests may come at once
         cmp -s "$npm_list/package-lock.json" "$MODULES/fetched" && exit 0

@@ -9,7 +9,7 @@
 set -u
 
 lock=$(cd "$(dirname "$0")/../compat" && pwd)/suites.lock
-mkdir -p "$1" || exit 1
+mkdir -p "$1" 2>&1 || exit 1
 into=$(cd "$1" && pwd)
 
 # The sum of a file, or of a folder's files in the order of their names.

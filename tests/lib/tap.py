@@ -7,7 +7,8 @@
 
 A row is a function; it holds unless it raises. run_rows() runs each of the rows
 with what `fixture` gives (a context manager) and prints one line for it. A row
-with `slow` is begun early; one whose programs are not there is skipped.
+with `slow` is begun early. One whose programs are not there is skipped, and so is one
+with root="reads /proc/PID/io", what only root does, for another user.
 
 A row that fails shows what its server had said: error.log, which fixtures set, or the
 files that show_log() was given, of which each line is shown once.
@@ -138,16 +139,20 @@ class Rows(list):
 
 
 def missing(row):
+    """The reason to skip it, or None."""
+    if "root" in row.options and os.getuid() != 0:
+        return "only root " + row.options["root"]
     for program in row.options.get("needs", ()):
         if not shutil.which(program, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin"):
-            return program
+            return f"there is no {program}"
+    return None
 
 
 def run_row(tap, prefix, row, fixture):
     name = f"{prefix}: {row.name}"
     lacking = missing(row)
     if lacking:
-        tap.line(True, name, skip=f"there is no {lacking}")
+        tap.line(True, name, skip=lacking)
         return
     try:
         with fixture(row) as case:
