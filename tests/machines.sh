@@ -8,7 +8,7 @@
 #
 #   plain    as it is                       hosts   an empty /etc/hosts, an unknown host name
 #   python   another python3 first on PATH, without modules
-#   bashrc   a HOME whose .bashrc takes a second
+#   bashrc   an /etc/bash.bashrc that takes a second (Debian's bash reads that)
 #   tmpdir   TMPDIR is another file system, with a long path
 #   umask    077                            c, de   LC_ALL=C, LC_ALL=de_DE.UTF-8
 #   user     a user who may use sudo        noipv6  a network of its own, without IPv6
@@ -40,9 +40,8 @@ be_python() {
     PATH=$MACHINE_DIR/bin:$PATH
 }
 be_bashrc() {
-    export HOME=$MACHINE_DIR/home
-    mkdir "$HOME"
-    echo 'sleep 1' >"$HOME/.bashrc"
+    cp -L /etc/bash.bashrc "$MACHINE_DIR/bashrc" && echo 'sleep 1' >>"$MACHINE_DIR/bashrc" &&
+        mount --bind "$MACHINE_DIR/bashrc" /etc/bash.bashrc
 }
 be_tmpdir() {
     TMPDIR=$MACHINE_DIR/a-folder-of-a-long-name/for-files
@@ -54,7 +53,7 @@ be_umask() { umask 077; }
 be_c() { export LC_ALL=C; }
 be_de() {
     locale -a 2>/dev/null | grep -qi '^de_DE.utf-*8$' || { echo "no such locale"; return 1; }
-    export LC_ALL=de_DE.UTF-8
+    export LC_ALL=de_DE.UTF-8 OD_TEST_LC_ALL=de_DE.UTF-8
 }
 # users FROM AT: the folder at another place, as if the user had made it
 users() {
