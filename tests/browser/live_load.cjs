@@ -104,7 +104,7 @@ for (const [name, command, seen, keys, wanted, leave] of [
   ['vi', 'seq -f "line %g" 60 >v; vi -u NONE -i NONE -n v', 'line 20', ['G', 'o', 'typed-in-vi', 'Escape'],
     'typed-in-vi', [':', 'q', '!', 'Enter']],
   ['less', 'seq -f "entry %g" 400 | LESS= less', 'entry 20', ['/', 'entry 222', 'Enter'], 'entry 230', ['q']],
-  ['top', 'top -d 600', 'COMMAND', ['1', 'M'], 'COMMAND', ['q']],
+  ['top', 'LC_ALL=C top -d 600', 'COMMAND', ['1', 'M'], 'COMMAND', ['q']],
 ]) {
   row(`a reload amid ${name}, and who comes late: the rows of who stayed`, async ({ server }) => {
     const session = `full-${name}`;

@@ -26,6 +26,7 @@ from v0_text import (
 )
 
 row = Rows()
+ENGLISH = {"LC_ALL": "C"}  # for rows that know words of programs
 
 ASKER = (
     "python -c \"name = input('Enter your name: '); age = input('Enter your age: '); "
@@ -116,7 +117,7 @@ def _(c):
     ended(c.box.run(second), 0, "success")
 
 
-@row("bash: seven commands at once are refused, and each one alone runs")
+@row("bash: seven commands at once are refused, and each one alone runs", server_env=ENGLISH)
 def _(c):
     commands = {
         "ls -l": "total 0",
@@ -132,7 +133,7 @@ def _(c):
         ended(c.box.run(command), 0, wanted)
 
 
-@row("bash: listing, making a folder, its owner")
+@row("bash: listing, making a folder, its owner", server_env=ENGLISH)
 def _(c):
     ended(c.box.run(f"ls -l {c.dir}"))
     ended(c.box.run("ls -l"), 0, "total 0")
@@ -162,7 +163,7 @@ def _(c):
         ended(c.box.run('echo "$USER $LOGNAME"'), 0, f"{c.user.shell_user} {c.user.shell_user}")
 
 
-@row("bash: two commands on one line")
+@row("bash: two commands on one line", server_env=ENGLISH)
 def _(c):
     ended(c.box.run("pwd && ls -l"), 0, f"{c.dir}\ntotal 0")
 
@@ -214,7 +215,7 @@ def _(c):
     same(ended(c.box.run("cd linked")).metadata.working_dir, f"{c.dir}/linked")
 
 
-@row("bash: a command that is not there; blanks and newlines stay")
+@row("bash: a command that is not there; blanks and newlines stay", server_env=ENGLISH)
 def _(c):
     ended(c.box.run("echo 'hello world'"), 0, "hello world")
     seen = ended(c.box.run("nonexistent_command"), 127)
@@ -435,7 +436,8 @@ def _(c):
     same(seen.prefix, "")
 
 
-@row("session: a document without its lines is answered at once", no_change=3600)
+@row("session: a document without its lines is answered at once", no_change=3600,
+     server_env=ENGLISH)
 def _(c):
     goes_on(c.box.run("cat << EOF"), quiet(3600))
     goes_on(c.box.poll(), quiet(3600), prefix=BELOW)
@@ -444,7 +446,8 @@ def _(c):
     has(ended(c.box.run("cat << EOF", blocking=True)).content, "wanted `EOF'")
 
 
-@row("session: text that is not finished is answered at once", no_change=3600)
+@row("session: text that is not finished is answered at once", no_change=3600,
+     server_env=ENGLISH)
 def _(c):
     for text, status, wanted in (
         ('echo "a', 2, "looking for matching `\"'"),
@@ -553,7 +556,8 @@ def _(c):
             ended(each.result(), 0, str(i))
 
 
-@row("session: a static run has a shell of its own, and leaves the other alone", no_change=1)
+@row("session: a static run has a shell of its own, and leaves the other alone", no_change=1,
+     server_env=ENGLISH)
 def _(c):
     ended(c.box.run("mkdir sub; X=1; cd /"))
     ended(c.box.run('pwd; echo "x$X"; cd sub', is_static=True), 0, f"{c.dir}\nx")
