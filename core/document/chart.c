@@ -111,12 +111,9 @@ static int put_cell(struct chart *c, struct buf *to)
 static bool read_part(struct package *p, const struct xml *x, const char *attr,
                       struct str rels, struct str from, struct buf *part)
 {
-    struct buf name = BUF_INIT(4096), id = BUF_INIT(4096);
-    struct err none = ERR_INIT;
+    struct buf id = BUF_INIT(4096);
     bool read = xml_attr_prefixed(x, attr, &id) &&
-                package_target(rels, from, buf_str(&id), "", &name) &&
-                package_read(p, buf_str(&name), part, &none) == 0;
-    buf_release(&name);
+                package_follow(p, rels, from, buf_str(&id), "", part);
     buf_release(&id);
     return read;
 }

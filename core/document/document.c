@@ -62,13 +62,14 @@ static const struct document_kind kinds[] = {
 
 /*
  * Other names of such files: with macros (.docm), templates (.dotx, .ott), shows (.ppsx),
- * drawings (.odg).
+ * drawings (.odg), those of the formats before 2007 (.doc).
  */
 static enum docread_kind other_kind(struct str name)
 {
     static const char names[] =
-        "\1.docm\0022\1.dotx\0022\1.dotm\0022\1.pptm\0023\1.potx\0023\1.potm\0023"
-        "\1.ppsx\0023\1.ppsm\0023\1.xlsm\0024\1.xltx\0024\1.xltm\0024"
+        "\1.doc\0022\1.ppt\0023\1.xls\0024\1.docm\0022\1.dotx\0022\1.dotm\0022\1."
+        "pptm\0023\1.potx\0023\1.potm\0023"
+        "\1.ppsx\0023\1.ppsm\0023\1.xlsm\0024\1.xlsb\0024\1.xltx\0024\1.xltm\0024"
         "\1.odg\0025\1.ott\0025\1.ots\0025\1.otp\0025\1";
     _Static_assert(DOCREAD_DOCX == 2 && DOCREAD_ODF == 5, "the names have these numbers");
     char ending[8] = "";
@@ -82,6 +83,10 @@ static enum docread_kind other_kind(struct str name)
 enum docread_kind docread_kind_of(struct str name, struct str head)
 {
     struct str type = str_of(mime_of(name, head));
+    if (str_starts(head, STR("{\\rtf")))
+        return DOCREAD_RTF;
+    if (str_starts(head, STR("%PDF-")))
+        return DOCREAD_PDF;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         if (str_eq(type, str_of(kinds[i].type)))
             return kinds[i].kind;
@@ -90,7 +95,9 @@ enum docread_kind docread_kind_of(struct str name, struct str head)
         return DOCREAD_IMAGE;
     if (str_starts(type, STR("audio/")))
         return DOCREAD_AUDIO;
-    return str_starts(type, STR("video/")) ? DOCREAD_VIDEO : other_kind(name);
+    return str_starts(type, STR("video/"))   ? DOCREAD_VIDEO
+           : str_starts(head, STR("PK\3\4")) ? other_kind(name)
+                                             : DOCREAD_AUTO;
 }
 
 /* Appends the first line, as OpenHands' parse_ functions print it. */
@@ -201,7 +208,7 @@ static int read_bytes(const struct docread_file *f, enum docread_kind kind,
     case DOCREAD_LATEX:
         return docread_latex(bytes, out, e);
     case DOCREAD_HTML:
-        return docread_html(bytes, out, e);
+        return docread_html(bytes, false, out, e);
     case DOCREAD_IPYNB:
         return docread_ipynb(bytes, out, e);
     default:

@@ -63,6 +63,12 @@ int docread_text(const struct docread_file *f, struct buf *out, struct err *e);
 /* Returns the kind that DOCREAD_AUTO stands for; DOCREAD_AUTO if it is not known. */
 enum docread_kind docread_kind_of(struct str name, struct str head);
 
+/*
+ * Returns -1 and sets *e to what an open file is and what to do, if it is a document of a
+ * format that is known and not read, as .doc; else 0.
+ */
+int docread_refuse(int fd, struct err *e);
+
 /* text holds until the call returns; e->code is ERR_NONE if it worked. */
 typedef void docread_done_fn(void *arg, struct str text, const struct err *e);
 

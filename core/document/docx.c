@@ -3,8 +3,8 @@
  * Word: paragraphs (ECMA-376, part 1, 17.3) with a mark each, as parse_docx counts them:
  * only those directly in the body. The text of tables and boxes comes between them
  * without a mark: a table's rows are lines, tabs separate its cells. Markdown has no
- * marks, but headings, items of lists and tables. Notes and comments are marked [^1] in
- * the text and follow it, as do headers and footers.
+ * marks, but headings and items of lists, with their numbers, and tables. Notes and
+ * comments are marked [^1] in the text and follow it, as do headers and footers.
  */
 #include "document/math.h"
 #include "document/package.h"
@@ -41,12 +41,12 @@ struct docx {
     size_t span; /* columns of the cell (17.4.17) */
     bool in_text;
     bool markdown;
-    bool in_look;           /* in the properties of a run */
+    char in_look;           /* what is skipped, as in elements; 0: nothing of it counts */
     bool hidden;            /* the run is not shown (17.3.2.41) */
     struct buf *hidden_in;  /* where a mark of hidden text is open; NULL: nowhere */
     bool in_check, checked; /* of a form's check box (17.16.7) */
     struct docx_styles styles;
-    struct docx_look look;  /* of the paragraph */
+    struct docx_look look[2]; /* of the paragraph, and of one in a box in it */
     int above[LIST_LEVELS]; /* levels of the previous item, and of those it is in */
     int listed;             /* how many; 0: the previous paragraph was not an item */
     size_t rows;            /* of the table */
@@ -54,13 +54,17 @@ struct docx {
     size_t link_from;       /* where its text begins, in the current buffer */
 };
 
-/* Elements whose text is a repetition, or is not text of the document. */
-static bool is_skipped(const struct xml *x)
-{
-    static const char names[] = "\1Fallback\2-\1instrText\2-\1del\2-\1moveFrom\2-\1rPr\2-"
-                                "\1pPr\2-\1rt\2-\1";
-    return *docread_word(names, x->name);
-}
+/*
+ * Elements, and what is done where they open: the cases of open(). The text of '-' is a
+ * repetition, or is not text of the document; 'l' and 'P' are properties.
+ */
+static const char elements[] =
+    "\1t\2T\1r\2r\1p\2p\1rPr\2l\1pPr\2P\1tc\2c\1tbl\2t\1tab\2\t\1ptab\2\t\1br\2n"
+    "\1cr\2n\1hyperlink\2h\1gridSpan\2S\1gridBefore\2B\1body\2b\1Fallback\2-"
+    "\1instrText\2-\1del\2-\1moveFrom\2-\1rt\2-\1noBreakHyphen\2y\1oMath\2m"
+    "\1footnoteReference\2f\1endnoteReference\2e\1commentReference\2C\1sym\2s"
+    "\1chart\2g\1relIds\2g\1docPr\2d\1checkBox\2k\1default\2K\1checked\2K"
+    "\1altChunk\2a\1";
 
 static struct buf *current(struct docx *d)
 {
@@ -114,34 +118,47 @@ static int put_marked(struct docx *d)
     return rc < 0 ? rc : buf_addz(d->out, "\n\n");
 }
 
-/*
- * Appends the dot or number of an item, indented by three columns for each item that it
- * is in; a document may leave levels out.
- */
+/* Appends the dot or number of an item or heading, where its properties end. */
 static int put_item_mark(struct docx *d)
 {
-    int level = d->look.level, n = docx_list_next(d->look.list, level);
+    const struct docx_look *look = &d->look[d->nested > 1];
+    struct buf *out = current(d);
+    size_t from = out->n;
+    if (d->markdown && look->item &&
+        !items_next(look->list, look->level > 0 ? look->level - 1 : 0, out) &&
+        look->heading > 0)
+        buf_truncate(out, from);
+    return 0;
+}
+
+/*
+ * Indents an item by three columns for each item that it is in; a document may leave
+ * levels out.
+ */
+static int indent(struct docx *d)
+{
+    int level = d->look[0].level;
     while (d->listed > 0 && d->above[d->listed - 1] >= level)
         d->listed--;
-    int indent = 3 * d->listed;
+    int columns = 3 * d->listed;
     d->above[d->listed++] = level;
-    return n ? buf_addf(d->out, "%*s%d. ", indent, "", n)
-             : buf_addf(d->out, "%*s- ", indent, "");
+    return buf_addf(d->out, "%*s", columns, "");
 }
 
 /* Appends a paragraph without a mark; nothing if it is empty. */
 static int put_markdown(struct docx *d)
 {
     struct str text = str_trim(buf_str(&d->text));
-    bool item = d->look.item && d->look.heading <= 0;
-    if (text.n == 0)
+    int heading = d->look[0].heading;
+    bool item = d->look[0].item && heading <= 0;
+    if (text.n == 0 || (item && str_eq(text, STR("-"))))
         return 0;
     if (d->listed && !item && buf_addc(d->out, '\n') < 0)
         return -1;
     d->listed = item ? d->listed : 0;
-    int rc = item                  ? put_item_mark(d)
-             : d->look.heading > 0 ? buf_addz(d->out, "###### " + (6 - d->look.heading))
-                                   : 0;
+    int rc = item          ? indent(d)
+             : heading > 0 ? buf_addz(d->out, "###### " + (6 - heading))
+                           : 0;
     if (rc == 0)
         rc = buf_adds(d->out, text);
     return rc < 0 ? rc : buf_addz(d->out, item ? "\n" : "\n\n");
@@ -154,6 +171,8 @@ static int end_paragraph(struct docx *d)
     if (d->cells || d->nested > 0)
         return buf_addc(&d->aside, d->cells ? ' ' : '\n');
     bool marked = d->x.depth == d->body;
+    if (!marked && d->markdown && d->look[0].heading > 0 && d->body != ASIDE)
+        marked = flush_aside(d) == 0; /* a heading that something holds */
     if (!marked) {
         int rc = buf_adds(&d->aside, buf_str(&d->text));
         buf_reset(&d->text);
@@ -293,62 +312,93 @@ static int put_chart(struct docx *d)
     return docread_chart(d->p, &d->x, buf_str(&d->rels), d->name, d->markdown, out);
 }
 
-static int open_other(struct docx *d)
+/* Appends a part in another format (17.17.2.1). */
+static int put_chunk(struct docx *d)
 {
-    const struct xml *x = &d->x;
-    if (xml_is(x, "oMath"))
-        return math_line(&d->x, current(d));
-    if (xml_is(x, "r"))
-        d->hidden = false;
-    else if (xml_is(x, "footnoteReference"))
-        return put_note_mark(d, 'f');
-    else if (xml_is(x, "endnoteReference"))
-        return put_note_mark(d, 'e');
-    else if (xml_is(x, "commentReference"))
-        return put_note_mark(d, 'c');
-    else if (xml_is(x, "sym"))
-        return put_symbol(d);
-    else if ((xml_is(x, "chart") || xml_is(x, "relIds")) && !d->cells && d->body != ASIDE)
-        return put_chart(d);
-    else if (xml_is(x, "docPr"))
-        return docread_stand_in(x, current(d));
-    else if (xml_is(x, "gridSpan") && d->cells == 1)
-        d->span = columns(x);
-    else if (xml_is(x, "gridBefore") && !d->cells)
-        return put_tabs(d, columns(x));
-    else if (xml_is(x, "checkBox"))
-        d->in_check = true;
-    else if (d->in_check && (xml_is(x, "default") || xml_is(x, "checked")))
-        d->checked = is_on(x);
-    return 0;
+    struct buf id = BUF_INIT(ID_MAX), part = BUF_INIT(PACKAGE_PART_MAX);
+    struct err none = ERR_INIT;
+    int rc = 0;
+    if (xml_attr_prefixed(&d->x, "id", &id) &&
+        package_follow(d->p, buf_str(&d->rels), d->name, buf_str(&id), "", &part)) {
+        struct str s = buf_str(&part);
+        long html = str_find(s, STR("<html"));
+        rc = str_starts(s, STR("PK"))
+                 ? buf_addz(&d->aside, "[a file in this one is not shown]")
+             : str_starts(s, STR("{\\rtf")) ? docread_rtf(s, &d->aside, &none)
+             : html >= 0 ? docread_html(str_sub(s, (size_t)html, s.n), d->markdown,
+                                        &d->aside, &none)
+                         : buf_adds(&d->aside, s);
+    }
+    buf_release(&id);
+    buf_release(&part);
+    return rc;
 }
 
 static int open(struct docx *d)
 {
     const struct xml *x = &d->x;
-    if (xml_is(x, "body"))
+    char is = *docread_word(elements, x->name);
+    switch (is) {
+    case 'b':
         d->body = x->depth;
-    else if (is_skipped(x)) {
+        break;
+    case '-':
+    case 'l':
+    case 'P':
         d->skip = (int)x->depth;
-        d->in_look = xml_is(x, "rPr");
-    } else if (xml_is(x, "p") && d->nested++ == 0)
-        d->look = (struct docx_look){0};
-    else if (xml_is(x, "tc") && d->cells++ == 0)
-        d->span = 1;
-    else if (xml_is(x, "tbl") && !d->cells)
-        d->rows = 0;
-    else if (xml_is(x, "hyperlink") && d->markdown && d->nested && d->body != ASIDE)
-        return begin_link(d);
-    else if (xml_is(x, "t"))
+        d->in_look = is;
+        break;
+    case 'p':
+        d->look[d->nested++ > 0] = (struct docx_look){0};
+        break;
+    case 'r':
+        d->hidden = false;
+        break;
+    case 'T':
         d->in_text = true;
-    else if (xml_is(x, "tab") || xml_is(x, "ptab"))
-        return buf_addc(current(d), d->markdown && d->cells ? ' ' : '\t');
-    else if (xml_is(x, "br") || xml_is(x, "cr"))
+        break;
+    case '\t':
+        return buf_addc(current(d), d->markdown && d->cells ? ' ' : is);
+    case 'n':
         return buf_addc(current(d), d->cells ? ' ' : '\n');
-    else if (xml_is(x, "noBreakHyphen"))
+    case 'y':
         return buf_addc(current(d), '-');
-    else
-        return open_other(d);
+    case 'c':
+        d->span = d->cells++ ? d->span : 1;
+        break;
+    case 't':
+        d->rows = d->cells ? d->rows : 0;
+        break;
+    case 'S':
+        d->span = d->cells == 1 ? columns(x) : d->span;
+        break;
+    case 'B':
+        return put_tabs(d, d->cells ? 0 : columns(x));
+    case 'h':
+        return d->markdown && d->nested && d->body != ASIDE ? begin_link(d) : 0;
+    case 'f':
+    case 'e':
+    case 'C':
+        return put_note_mark(d, (char)(is | 0x20));
+    case 's':
+        return put_symbol(d);
+    case 'm':
+        return math_line(&d->x, current(d));
+    case 'g':
+        return d->cells || d->body == ASIDE ? 0 : put_chart(d);
+    case 'd':
+        return docread_stand_in(x, current(d));
+    case 'a':
+        return d->cells ? 0 : put_chunk(d);
+    case 'k':
+        d->in_check = true;
+        break;
+    case 'K':
+        d->checked = d->in_check ? is_on(x) : d->checked;
+        break;
+    default:
+        break;
+    }
     return 0;
 }
 
@@ -380,14 +430,16 @@ static int close_element(struct docx *d)
 static int step(struct docx *d, enum xml_kind k)
 {
     if (d->skip) {
-        if (k == XML_CLOSE && d->x.depth < (size_t)d->skip)
+        if (k == XML_CLOSE && d->x.depth < (size_t)d->skip) {
             d->skip = 0;
+            return d->in_look == 'P' ? put_item_mark(d) : 0;
+        }
+        if (k == XML_OPEN && d->in_look == 'P')
+            docx_styles_look(&d->styles, &d->x, &d->look[d->nested > 1]);
         else if (k == XML_OPEN && xml_is(&d->x, "rPrChange"))
-            d->in_look = false;
-        else if (k == XML_OPEN && d->in_look && xml_is(&d->x, "vanish"))
+            d->in_look = 0;
+        else if (k == XML_OPEN && d->in_look == 'l' && xml_is(&d->x, "vanish"))
             d->hidden = is_on(&d->x);
-        else if (k == XML_OPEN && d->nested == 1 && !d->cells)
-            docx_styles_look(&d->styles, &d->x, &d->look);
         return 0;
     }
     if (k == XML_TEXT)
@@ -480,41 +532,33 @@ static int read_aside(struct docx *d, struct str part, char kind, const char *wo
 static int read_notes(struct docx *d, char kind, const char *type, struct buf *part,
                       size_t from)
 {
-    struct buf name = BUF_INIT(4096);
-    struct err none = ERR_INIT;
-    int rc = 0;
-    if (d->notes_n && package_target(buf_str(&d->rels), d->name, STR(""), type, &name) &&
-        package_read(d->p, buf_str(&name), part, &none) == 0)
-        rc = read_aside(d, buf_str(part), kind, "", from);
-    buf_release(&name);
-    return rc;
+    return d->notes_n &&
+                   package_follow(d->p, buf_str(&d->rels), d->name, STR(""), type, part)
+               ? read_aside(d, buf_str(part), kind, "", from)
+               : 0;
 }
 
 /* Appends headers and footers, each text once. */
 static int read_headers(struct docx *d, struct buf *part, size_t from)
 {
     struct xml x = XML_INIT(buf_str(&d->rels));
-    struct buf type = BUF_INIT(4096), id = BUF_INIT(4096), name = BUF_INIT(4096);
-    struct err none = ERR_INIT;
-    enum xml_kind k;
+    struct buf type = BUF_INIT(4096), id = BUF_INIT(4096);
     int rc = 0, n = 0;
-    while (rc == 0 && n < HEADERS_MAX && (k = xml_next(&x)) != XML_END && k != XML_BAD) {
+    while (rc == 0 && n < HEADERS_MAX && xml_open(&x)) {
         buf_reset(&type);
         buf_reset(&id);
-        if (k != XML_OPEN || !xml_attr(&x, "Type", &type) || !xml_attr(&x, "Id", &id))
+        if (!xml_attr(&x, "Type", &type) || !xml_attr(&x, "Id", &id))
             continue;
         bool header = str_ends(buf_str(&type), STR("/header"));
         if (!header && !str_ends(buf_str(&type), STR("/footer")))
             continue;
         n++;
-        if (package_target(buf_str(&d->rels), d->name, buf_str(&id), "", &name) &&
-            package_read(d->p, buf_str(&name), part, &none) == 0)
+        if (package_follow(d->p, buf_str(&d->rels), d->name, buf_str(&id), "", part))
             rc = read_aside(d, buf_str(part), 0, header ? "[Header] " : "[Footer] ",
                             from);
     }
     buf_release(&type);
     buf_release(&id);
-    buf_release(&name);
     return rc;
 }
 

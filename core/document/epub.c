@@ -74,7 +74,7 @@ static int put_page(struct epub *b, const struct xml *x, struct buf *out, struct
     size_t before = out->n;
     long body = str_find(buf_str(&b->part), STR("<body"));
     if (docread_html(str_sub(buf_str(&b->part), body > 0 ? (size_t)body : 0, b->part.n),
-                     out, e) < 0)
+                     true, out, e) < 0)
         return -1;
     return out->n == before || buf_addc(out, '\n') == 0 ? 0 : docread_too_long(out, e);
 }
@@ -99,14 +99,12 @@ static int read_spine(struct epub *b, struct buf *out, struct err *e)
 
 static int read_all(struct epub *b, struct buf *out, struct err *e)
 {
-    enum xml_kind k;
     bool found = false;
     if (package_read(&b->p, STR("META-INF/container.xml"), &b->part, e) < 0)
         return -1;
     struct xml x = XML_INIT(buf_str(&b->part));
-    while (!found && (k = xml_next(&x)) != XML_END && k != XML_BAD)
-        found = k == XML_OPEN && xml_is(&x, "rootfile") &&
-                xml_attr(&x, "full-path", &b->name);
+    while (!found && xml_open(&x))
+        found = xml_is(&x, "rootfile") && xml_attr(&x, "full-path", &b->name);
     if (!found)
         return err_set(e, ERR_INVALID, "it does not name its package document");
     if (package_read(&b->p, STR("META-INF/encryption.xml"), &b->part, e) == 0 &&

@@ -4,10 +4,13 @@
  * it), from any character set that pages have. White space becomes one blank, blocks
  * begin lines, tabs separate the cells of a table, scripts and styles are left out.
  */
+#include "document/items.h"
 #include "document/math.h"
 #include "document/own.h"
 #include "html/html.h"
 #include "text/webcharset.h"
+
+#include <ctype.h>
 
 enum { TAG_MAX = 16, ENTITY_MAX = 40, LISTS_MAX = 32 };
 
@@ -15,11 +18,13 @@ struct html {
     struct str s;
     size_t at, from; /* from: where the text begins in out */
     struct buf *out;
+    bool markdown; /* headings and items are as in Markdown */
     int pre;
     bool space;  /* blanks were seen, and nothing since */
     int newline; /* line ends that are due */
     bool item;   /* the mark of a list's item was just written */
     size_t lists, count[LISTS_MAX]; /* that are open; their next numbers, 0: dots */
+    char format[LISTS_MAX];         /* of items_number */
 };
 
 struct tag {
@@ -173,16 +178,17 @@ static bool is_list(const struct tag *t)
 static int put_item_mark(struct html *h, const struct tag *t)
 {
     bool known = h->lists && h->lists <= LISTS_MAX;
-    size_t *count = known ? &h->count[h->lists - 1] : NULL;
+    size_t i = known ? h->lists - 1 : 0;
     want_lines(h, 1);
-    int rc = put(h, STR("- "));
-    if (rc == 0 && known && *count) {
-        *count = xml_attr_number(&t->attrs, "value", *count);
-        buf_truncate(h->out, h->out->n - 2);
-        rc = buf_addf(h->out, "%zu. ", (*count)++);
-    }
+    begin_text(h);
+    if (h->markdown)
+        buf_addf(h->out, "%*s", 3 * (int)i, "");
     h->item = true;
-    return rc;
+    if (!known || !h->count[i])
+        return buf_addz(h->out, "- ");
+    h->count[i] = xml_attr_number(&t->attrs, "value", h->count[i]);
+    items_number(h->out, h->format[i], (int)h->count[i]++);
+    return buf_addz(h->out, ". ");
 }
 
 /* Appends what a picture shows. */
@@ -196,11 +202,22 @@ static int put_picture(struct html *h, const struct tag *t)
     return rc;
 }
 
+/* Begins a list: its items have dots, or numbers in a format. */
+static void begin_list(struct html *h, const struct tag *t)
+{
+    struct buf type = BUF_INIT(64);
+    xml_attr(&t->attrs, "type", &type);
+    h->format[h->lists - 1] = type.n ? *type.p : '1';
+    h->count[h->lists - 1] = *t->name == 'o' ? xml_attr_number(&t->attrs, "start", 1) : 0;
+    buf_release(&type);
+}
+
 static int open_tag(struct html *h, const struct tag *t, size_t from)
 {
+    char kind = kind_of(t->name);
     if (strcmp(t->name, "math") == 0)
         return put_math(h, from);
-    if (kind_of(t->name) == 'h') {
+    if (kind == 'h') {
         char end[TAG_MAX + 2] = "</";
         memcpy(end + 2, t->name, sizeof(t->name));
         skip_to(h, end);
@@ -211,32 +228,38 @@ static int open_tag(struct html *h, const struct tag *t, size_t from)
         return put_item_mark(h, t);
     } else if (strcmp(t->name, "img") == 0) {
         return put_picture(h, t);
-    } else if (strcmp(t->name, "pre") == 0) {
-        want_lines(h, 2);
-        h->pre++;
     } else if (strcmp(t->name, "td") == 0 || strcmp(t->name, "th") == 0) {
         h->space = false;
         return h->newline ? 0 : put(h, STR("\t"));
-    } else if (kind_of(t->name) == 'p') {
+    } else if (kind == 'p') {
         want_lines(h, 2);
-    } else if (kind_of(t->name) == 'b') {
+        h->pre += strcmp(t->name, "pre") == 0;
+        if (h->markdown && *t->name == 'h' && isdigit((unsigned char)t->name[1])) {
+            put(h, str_of("###### " + ('6' - t->name[1])));
+            h->item = true;
+        }
+    } else if (kind == 'b') {
         want_lines(h, 1);
+    } else if (strcmp(t->name, "input") == 0 &&
+               xml_attr_is(&t->attrs, "type", "checkbox")) {
+        struct buf value = BUF_INIT(64);
+        bool checked = xml_attr(&t->attrs, "checked", &value);
+        buf_release(&value);
+        return put(h, checked ? STR("☒ ") : STR("☐ "));
     }
     if (is_list(t) && ++h->lists <= LISTS_MAX)
-        h->count[h->lists - 1] = *t->name == 'o' ? xml_attr_number(&t->attrs, "start", 1)
-                                                 : 0;
+        begin_list(h, t);
     return 0;
 }
 
 static void close_tag(struct html *h, const struct tag *t)
 {
+    char kind = kind_of(t->name);
     if (strcmp(t->name, "pre") == 0 && h->pre > 0)
         h->pre--;
     h->lists -= is_list(t) && h->lists;
-    if (kind_of(t->name) == 'p')
-        want_lines(h, 2);
-    else if (kind_of(t->name) == 'b')
-        want_lines(h, 1);
+    if (kind == 'p' || kind == 'b')
+        want_lines(h, kind == 'p' ? 2 : 1);
 }
 
 /* Skips a comment or declaration. Returns true if there was one. */
@@ -256,12 +279,13 @@ static bool skip_comment(struct html *h)
     return true;
 }
 
-int docread_html(struct str bytes, struct buf *out, struct err *e)
+int docread_html(struct str bytes, bool markdown, struct buf *out, struct err *e)
 {
     struct buf utf8 = BUF_INIT(DOCREAD_FILE_MAX);
     char unknown[40];
     int rc = webcharset_read(bytes, STR(""), true, &utf8, unknown);
-    struct html h = {.s = buf_str(&utf8), .from = out->n, .out = out};
+    struct html h = {
+        .s = buf_str(&utf8), .from = out->n, .out = out, .markdown = markdown};
     while (rc == 0 && h.at < h.s.n) {
         struct tag t;
         size_t from = h.at;

@@ -8,30 +8,31 @@
  * one by one: buffers keep that they were full.
  */
 #include "document/math.h"
+#include "document/items.h"
 #include "document/package.h"
 #include "document/xml.h"
 
 #include "base/map.h"
+
+#include <ctype.h>
 
 enum {
     DEPTH_MAX = 100,
     COLUMNS_MAX = 16384,
     ROWS_MAX = 1 << 20,
     BLANKS_MAX = 256,
-    LEVELS = 10,
     MEMORY = 16 << 20,
     KEY_MAX = 4096
 };
 
-/* What a style says: bits; ordered lists have one bit for each of their levels. */
-enum { HIDDEN = 1, DOTTED = 1 /* some level of a list has dots */, ORDERED = 2 };
+enum { HIDDEN = 1 }; /* a bit of a style */
 
 /* Where the walk is. */
 struct odf_place {
     struct buf *out;
     int para, level, cells; /* paragraphs, lists and table cells that are open */
-    uintptr_t list;         /* style of the list */
-    size_t count;           /* of its items */
+    struct items *list;     /* borrowed: of the list; NULL: dots */
+    size_t first;           /* the number of the item; 0: the next one */
     bool pending;           /* the item's mark was not put yet */
     bool comment;           /* of which only the author was read */
     bool title, notes;      /* in a frame of titles; in a page of notes */
@@ -42,7 +43,8 @@ struct odf {
     struct xml x;
     struct package *p;
     struct arena memory;
-    struct map styles;   /* bits as above, by family and name: "text/T1" */
+    struct map styles; /* by family and name: "text/T1": bits; "list/L1": a numbering */
+    struct items *outline; /* of headings; NULL: they have no numbers */
     struct map controls; /* text of form fields, by their ids */
     struct buf row, aside, notes, ends;
     struct odf_place at;
@@ -58,11 +60,12 @@ static const char elements[] =
     "\1a\2a\1span\2s\1s\2S\1tab\2T\1line-break\2B\1math\2m\1object\2o\1frame\2f"
     "\1text-box\2x\1custom-shape\2x\1page\2g\1notes\2N\1control\2C\1checkbox\2K\1radio\2K"
     "\1text\2K\1textarea\2K\1formatted-text\2K\1combobox\2K\1style\2Y\1list-style\2L"
+    "\1outline-style\2L"
     "\1hidden-text\2H\1section\2X\1header\2E\1header-left\2E\1header-first\2E\1footer\2F"
     "\1footer-left\2F\1footer-first\2F\1chart\2j\1title\2J\1axis\2-\1tracked-changes\2-"
-    "\1ruby-text\2-\1note-citation\2-\1image\2-\1desc\2-\1object-ole\2-\1event-"
+    "\1ruby-text\2-\1note-citation\2-\1image\2-\1desc\2V\1object-ole\2-\1event-"
     "listeners\2-"
-    "\1spreadsheet\2D\1";
+    "\1spreadsheet\2D\1content-validations\2-\1";
 
 static void walk(struct odf *o, int depth);
 
@@ -134,33 +137,75 @@ static uintptr_t style_of(struct odf *o, const char *family)
     return style;
 }
 
-/* Reads a style, or the levels of a list's, up to its end. */
-static void take_style(struct odf *o, bool list)
+/* Reads a style up to its end. */
+static void take_style(struct odf *o)
 {
     struct xml *x = &o->x;
     struct buf key = BUF_INIT(KEY_MAX);
     size_t inside = x->depth;
     uintptr_t style = 0;
     enum xml_kind k;
-    if (list || !xml_attr(x, "family", &key))
-        buf_addz(&key, "list");
+    xml_attr(x, "family", &key);
     buf_addc(&key, '/');
     xml_attr(x, "name", &key);
     while (next(o, inside, &k)) {
-        if (k != XML_OPEN)
-            continue;
-        size_t level = list ? number_of(x, "level", 0, LEVELS) : 0;
-        if (level && xml_is(x, "list-level-style-number"))
-            style |= (uintptr_t)ORDERED << (level - 1);
-        else if (level)
-            style |= DOTTED;
-        else if (!list && (xml_attr_is(x, "display", "none") ||
-                           xml_attr_is(x, "display", "false") ||
-                           xml_attr_is(x, "visibility", "hidden")))
+        if (k == XML_OPEN &&
+            (xml_attr_is(x, "display", "none") || xml_attr_is(x, "display", "false") ||
+             xml_attr_is(x, "visibility", "hidden")))
             style |= HIDDEN;
     }
     if (style)
         map_put(&o->styles, buf_str(&key), (void *)style);
+    buf_release(&key);
+}
+
+/* Reads a level of a list's style, or of headings (16.34, 19.880). */
+static void take_level(struct odf *o, struct items_level *v, size_t level)
+{
+    struct xml *x = &o->x;
+    struct buf text = BUF_INIT(KEY_MAX);
+    bool dotted = !xml_is(x, "list-level-style-number") &&
+                  !xml_is(x, "outline-level-style");
+    xml_attr(x, "num-format", &text);
+    v->format = dotted ? '-' : !text.n ? '_' : strchr("aAiI", *text.p) ? *text.p : '1';
+    v->start = (int)number_of(x, "start-value", 1, ROWS_MAX);
+    buf_reset(&text);
+    if (level < ITEMS_LEVELS && xml_attr(x, "num-list-format", &text)) {
+        size_t to = 1; /* LibreOffice's: %1%-%2% */
+        for (size_t i = 1; i < text.n; i++) {
+            if (text.p[i] != '%' || !isdigit((unsigned char)text.p[i - 1]))
+                text.p[to++] = text.p[i];
+        }
+        buf_truncate(&text, to < text.n ? to : text.n);
+    } else {
+        xml_attr(x, "num-prefix", &text);
+        for (size_t n = number_of(x, "display-levels", 1, level);
+             n > 0 && v->format != '_'; n--)
+            buf_addf(&text, n > 1 ? "%%%c." : "%%%c", (char)('1' + level - n));
+        xml_attr(x, "num-suffix", &text);
+    }
+    v->text = arena_copy(&o->memory, str_n(buf_z(&text), text.n + 1));
+    buf_release(&text);
+}
+
+/* Reads the levels of a list's style up to its end. */
+static void take_list(struct odf *o, bool outline)
+{
+    struct items *l = arena_get(&o->memory, sizeof(*l));
+    struct buf key = BUF_INIT(KEY_MAX);
+    size_t inside = o->x.depth, level;
+    enum xml_kind k;
+    buf_addz(&key, "list/");
+    xml_attr(&o->x, "name", &key);
+    while (next(o, inside, &k)) {
+        level = number_of(&o->x, "level", 0, ITEMS_LEVELS);
+        if (l && level && k == XML_OPEN)
+            take_level(o, &l->levels[level - 1], level);
+    }
+    if (outline)
+        o->outline = l;
+    else
+        map_put(&o->styles, buf_str(&key), l);
     buf_release(&key);
 }
 
@@ -177,10 +222,9 @@ static void take_control(struct odf *o)
                             : "☐ ");
     if (box || (!xml_attr(x, "current-value", &text) && !xml_attr(x, "value", &text)))
         xml_attr(x, "label", &text);
-    if (xml_attr(x, "id", &id) && (copy = arena_get(&o->memory, text.n + 1)) != NULL) {
-        memcpy(copy, buf_z(&text), text.n);
+    if (xml_attr(x, "id", &id) &&
+        (copy = arena_copy(&o->memory, str_n(buf_z(&text), text.n + 1))) != NULL)
         map_put(&o->controls, buf_str(&id), copy);
-    }
     buf_release(&id);
     buf_release(&text);
 }
@@ -231,22 +275,39 @@ static void put_aside(struct odf *o)
     }
 }
 
-static void paragraph(struct odf *o, int depth, const char *mark)
+/* Begins a paragraph with the number of its item or heading, or a dot. */
+static bool put_number(struct odf *o, size_t heading)
+{
+    struct odf_place *at = &o->at;
+    struct items *l = at->pending ? at->list : o->outline;
+    size_t level = at->pending ? (size_t)at->level : heading, from = at->out->n;
+    if (!level || (!at->pending && !l) || xml_attr_is(&o->x, "is-list-header", "true"))
+        return false;
+    level = level < ITEMS_LEVELS ? level : ITEMS_LEVELS;
+    if (l && at->pending && at->first)
+        l->numbers[level - 1] = (int)at->first;
+    bool numbered = items_next(l, (int)level - 1, at->out);
+    if (!numbered && heading)
+        buf_truncate(at->out, from);
+    return numbered;
+}
+
+/* Appends a paragraph; heading: its level as one, from 1; 0: it is none. */
+static void paragraph(struct odf *o, int depth, size_t heading)
 {
     struct odf_place *at = &o->at;
     struct buf *out = at->out;
     size_t from = out->n;
-    int indent = at->level > 0 ? 3 * (at->level - at->pending) : 0;
+    int indent = at->level > 0 && !heading ? 3 * (at->level - at->pending) : 0;
     if (at->comment)
         buf_addz(out, ": ");
     at->comment = false;
     buf_addf(out, "%*s", indent, "");
-    if (at->pending && at->count)
-        buf_addf(out, "%zu. ", at->count);
-    else if (at->pending)
-        buf_addz(out, "- ");
-    buf_addz(out, at->title ? "# " : mark);
+    if (at->title || heading)
+        buf_addz(out, at->title ? "# " : &"###### "[heading < 6 ? 6 - heading : 0]);
     size_t inner = out->n;
+    if (!put_number(o, heading))
+        inner = out->n;
     at->para++;
     if (style_of(o, "paragraph/") & HIDDEN)
         hidden(o, depth);
@@ -255,18 +316,35 @@ static void paragraph(struct odf *o, int depth, const char *mark)
     at->para--;
     at->pending = at->pending && out->n == inner;
     end_unless_empty(out, from, inner,
-                     at->level || at->para || at->cells ? "\n" : "\n\n");
+                     (at->level && !heading) || at->para || at->cells ? "\n" : "\n\n");
     put_aside(o);
+}
+
+/* Appends the text that stands in for a picture (10.3.18). */
+static void stand_in(struct odf *o, int depth)
+{
+    struct buf *out = o->at.out;
+    size_t from = out->n;
+    buf_addz(out, "[Image: ");
+    size_t inner = out->n;
+    o->at.para++;
+    walk(o, depth);
+    o->at.para--;
+    end_unless_empty(out, from, inner, o->at.para ? "]" : "]\n\n");
 }
 
 static void list(struct odf *o, int depth)
 {
     struct odf_place before = o->at;
-    uintptr_t style = style_of(o, "list/");
+    struct items *l = (struct items *)style_of(o, "list/");
+    struct buf other = BUF_INIT(KEY_MAX);
     size_t from = o->at.out->n;
-    o->at.list = style ? style : before.list;
+    if (l && l != before.list && !xml_attr(&o->x, "continue-list", &other) &&
+        !xml_attr_is(&o->x, "continue-numbering", "true"))
+        memset(l->numbers, 0, sizeof(l->numbers));
+    buf_release(&other);
+    o->at.list = l ? l : before.list;
     o->at.level++;
-    o->at.count = 0;
     o->at.pending = false;
     walk(o, depth);
     o->at = before;
@@ -278,10 +356,7 @@ static void list(struct odf *o, int depth)
 static void item(struct odf *o, int depth)
 {
     struct odf_place *at = &o->at;
-    /* A style that has no other level than an ordered first one is used at any. */
-    bool ordered = at->list == ORDERED ||
-                   (at->level <= LEVELS && at->list >> at->level & 1);
-    at->count = ordered ? number_of(&o->x, "start-value", at->count + 1, ROWS_MAX) : 0;
+    at->first = number_of(&o->x, "start-value", 0, ROWS_MAX);
     at->pending = xml_is(&o->x, "list-item");
     walk(o, depth);
     at->pending = false;
@@ -510,11 +585,11 @@ static void element(struct odf *o, int depth)
     size_t level;
     switch (depth > DEPTH_MAX ? '-' : *docread_word(elements, x->name)) {
     case 'p':
-        paragraph(o, depth, "");
+        paragraph(o, depth, 0);
         return;
     case 'h':
-        level = number_of(x, "outline-level", 1, 6);
-        paragraph(o, depth, "###### " + (6 - (level ? level : 1)));
+        level = number_of(x, "outline-level", 1, ITEMS_LEVELS);
+        paragraph(o, depth, level ? level : 1);
         return;
     case 'l':
         list(o, depth);
@@ -562,11 +637,16 @@ static void element(struct odf *o, int depth)
         page_end(o, depth, "[Footer] ");
         return;
     case 'Y':
+        take_style(o);
+        return;
     case 'L':
-        take_style(o, xml_is(x, "list-style"));
+        take_list(o, xml_is(x, "outline-style"));
         return;
     case 'H':
         hidden(o, depth);
+        return;
+    case 'V':
+        stand_in(o, depth);
         return;
     case '-':
         skip(o);

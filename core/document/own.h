@@ -12,7 +12,8 @@
 /* ---- the formats: bytes of a file to text, appended ---- */
 
 int docread_latex(struct str bytes, struct buf *out, struct err *e);
-int docread_html(struct str bytes, struct buf *out, struct err *e);
+/* markdown: with marks of headings, and indented items. */
+int docread_html(struct str bytes, bool markdown, struct buf *out, struct err *e);
 int docread_rtf(struct str bytes, struct buf *out, struct err *e);
 int docread_ipynb(struct str bytes, struct buf *out, struct err *e);
 /*

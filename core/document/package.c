@@ -8,12 +8,43 @@
 
 enum { BLOCK = 64 << 10, ENTRIES_MAX = 100000 };
 
-/* Older formats and files with a password are compound files (MS-CFB 2.2). */
-static bool is_compound(int fd)
+int docread_refuse(int fd, struct err *e)
 {
-    char head[8] = "";
-    return pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-           memcmp(head, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", sizeof(head)) == 0;
+    /* MS-CFB 2.6: older formats and files with a password are compound files. */
+    static const char streams[] =
+        "\1WordDocument\2doc\1Workbook\2xls\1Book\2xls\1PowerPoint Document\2ppt"
+        "\1EncryptedPackage\2E\1__properties_version1.0\2M\1";
+    unsigned char b[4096] = "";
+    char name[33] = "";
+    const char *is = "", *what = NULL;
+    ssize_t n = pread(fd, b, sizeof(b), 0);
+    if (memcmp(b, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 8) == 0) {
+        off_t sector = b[48] | b[49] << 8 | b[50] << 16 | (off_t)b[51] << 24;
+        n = pread(fd, b, sizeof(b), (sector + 1) << (b[30] & 15));
+        for (ssize_t at = 0; at + 128 <= n && !*is; at += 128) {
+            for (int i = 0; i < 32; i++)
+                name[i] = (char)b[at + 2 * i];
+            is = docread_word(streams, str_of(name));
+        }
+        what = *is == 'E' ? "it is encrypted: save it again without a password"
+               : *is == 'M'
+                   ? "it is a message of Outlook (.msg): save it as text or HTML"
+                   : "it is encrypted, or of the format before 2007: save it again "
+                     "without a password, as .docx, .pptx or .xlsx";
+    } else if (memcmp(b + 60, "BOOKMOBI", 8) == 0) {
+        what = "it is a book for Kindle (.mobi, .azw): convert it to .epub, as Calibre's "
+               "ebook-convert does";
+    } else if (n > 0 && memmem(b, (size_t)n, ".iwa", 4) &&
+               memmem(b, (size_t)n, "Index/", 6)) {
+        what = "it is a document of Apple's Pages, Numbers or Keynote: export it as "
+               ".docx, .xlsx, .pptx or .pdf";
+    }
+    if (*is < 'a')
+        return what ? err_set(e, ERR_UNSUPPORTED, "%s", what) : 0;
+    return err_set(e, ERR_UNSUPPORTED,
+                   "it is of the format before 2007 (.%.3s): run soffice --headless "
+                   "--convert-to %.3sx, if LibreOffice is here, else save it as .%.3sx",
+                   is, is, is);
 }
 
 static int read_entry(struct package *p, struct zip_reader *r, struct buf *out,
@@ -38,10 +69,8 @@ int package_read(struct package *p, struct str name, struct buf *out, struct err
     struct zip_limits limits = {.entries = ENTRIES_MAX, .total = PACKAGE_ALL_MAX};
     struct zip_entry x;
     buf_reset(out);
-    if (is_compound(p->fd))
-        return err_set(e, ERR_UNSUPPORTED,
-                       "it is encrypted, or of the format before 2007: save it again "
-                       "without a password, as .docx, .pptx or .xlsx");
+    if (docread_refuse(p->fd, e) < 0)
+        return -1;
     struct zip_reader *r = zip_open(p->fd, &limits, e);
     if (!r)
         return -1;
@@ -100,9 +129,8 @@ bool package_target(struct str rels, struct str from, struct str id, const char 
     struct xml x = XML_INIT(rels);
     struct buf value = BUF_INIT(4096);
     bool found = false;
-    enum xml_kind k;
-    while (!found && (k = xml_next(&x)) != XML_END && k != XML_BAD) {
-        if (k != XML_OPEN || !xml_is(&x, "Relationship"))
+    while (!found && xml_open(&x)) {
+        if (!xml_is(&x, "Relationship"))
             continue;
         buf_reset(&value);
         if (id.n)
@@ -113,10 +141,23 @@ bool package_target(struct str rels, struct str from, struct str id, const char 
         buf_reset(&value);
         if (found)
             found = xml_attr(&x, "Target", &value) &&
-                    package_join(from, buf_str(&value), out) == 0;
+                    package_join(xml_attr_is(&x, "TargetMode", "External") ? STR("")
+                                                                           : from,
+                                 buf_str(&value), out) == 0;
     }
     buf_release(&value);
     return found;
+}
+
+bool package_follow(struct package *p, struct str rels, struct str from, struct str id,
+                    const char *type, struct buf *part)
+{
+    struct buf name = BUF_INIT(4096);
+    struct err none = ERR_INIT;
+    bool read = package_target(rels, from, id, type, &name) &&
+                package_read(p, buf_str(&name), part, &none) == 0;
+    buf_release(&name);
+    return read;
 }
 
 int package_main(struct package *p, const char *usual, struct buf *name, struct buf *main,

@@ -33,6 +33,9 @@ int package_read(struct package *p, struct str name, struct buf *out, struct err
  */
 bool package_target(struct str rels, struct str from, struct str id, const char *type,
                     struct buf *out);
+/* Finds a part in the same way and reads it. Returns false if that did not work. */
+bool package_follow(struct package *p, struct str rels, struct str from, struct str id,
+                    const char *type, struct buf *part);
 /*
  * Sets *out to the name that `target` has in the folder of the part `from`:
  * "../slides/a.xml", or "/ppt/a.xml" from the top.

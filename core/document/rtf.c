@@ -12,6 +12,7 @@
 #include "text/webcharset.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 enum {
     GROUPS_MAX = 512,
@@ -43,9 +44,12 @@ struct rtf_group {
     bool list;       /* a mark of a list: its tab is a blank */
     uint8_t skipped; /* characters after \u that stand in for it */
     uint8_t charset; /* of the font */
-    uint16_t font;   /* the font or style that is described */
+    uint16_t font;   /* the font that is used or described */
+    uint16_t style;  /* the style that is */
     const char *end; /* appended where the group ends, or NULL */
     bool link;       /* has the text of a field */
+    bool in_table;   /* the paragraph is, as far as the group says */
+    int8_t outline;  /* level of the heading, from 0; -1: it is not one */
 };
 
 struct rtf {
@@ -68,9 +72,8 @@ struct rtf {
     int codepage;
     int skip;      /* characters that stand in for one that was read */
     uint32_t high; /* the first half of a surrogate pair, or 0 */
-    int outline;   /* level of the heading, from 0; -1: it is not one */
     size_t rows, notes_n;
-    bool in_table, marked;         /* marked: a mark of hidden text is open */
+    bool marked;                   /* a mark of hidden text is open */
     bool full;                     /* text was lost */
     size_t url_from;               /* where the text of the link begins */
     struct charset_tables *tables; /* owned; NULL until they are needed */
@@ -180,6 +183,11 @@ static void put_byte(struct rtf *r, char c)
     }
     if (aside && !r->lost)
         buf_addc(aside, c);
+    const char *name = r->s.p + r->at - 1;
+    if (top(r)->place == TABLES && r->s.n - r->at > 8 &&
+        strncasecmp(name, "heading ", 8) == 0 && name[8] > '0' && name[8] <= '9' &&
+        name[9] == ';')
+        r->levels[top(r)->style] = (uint8_t)(name[8] - '0');
     if (!begin_text(r))
         return;
     bool wide = wide_set(codepage_of(r, top(r)->charset)) >= 0;
@@ -230,8 +238,9 @@ static void end_paragraph(struct rtf *r)
     struct str s = str_trim(buf_str(&r->para));
     if (s.n) {
         end_table(r);
-        if (r->outline >= 0)
-            buf_addz(r->out, "###### " + (5 - (r->outline < 5 ? r->outline : 5)));
+        int level = top(r)->outline;
+        if (level >= 0)
+            buf_addz(r->out, "###### " + (5 - (level < 5 ? level : 5)));
         buf_adds(r->out, s);
         buf_addz(r->out, "\n\n");
     }
@@ -261,7 +270,7 @@ static void new_line(struct rtf *r)
 {
     if (!begin_text(r))
         return;
-    if (r->in_table || top(r)->place >= NOTE)
+    if (top(r)->in_table || top(r)->place >= NOTE)
         put_byte(r, ' ');
     else
         end_paragraph(r);
@@ -372,7 +381,8 @@ static void end_group(struct rtf *r)
         buf_addz(&r->para, g->end);
     if (g->place >= NOTE && g[-1].place == HERE)
         end_aside(r, g->place);
-    r->depth--;
+    if (--r->depth == 0)
+        r->stack[0].outline = g->outline; /* the last paragraph may have no end */
 }
 
 /* ---- control words ---- */
@@ -439,20 +449,20 @@ static void take_word(struct rtf *r, char does, int n, int own, bool has)
         put_char(r, ' ');
         break;
     case 'd':
-        r->in_table = false;
-        r->outline = -1;
+        g->in_table = false;
+        g->outline = -1;
         break;
     case 't':
-        r->in_table = true;
+        g->in_table = true;
         break;
     case 'o':
-        r->outline = own >= 0 && own < LEVELS ? own : -1;
+        g->outline = own >= 0 && own < LEVELS ? (int8_t)own : -1;
         if (g->place == TABLES)
-            r->levels[g->font] = (uint8_t)(r->outline + 1);
+            r->levels[g->style] = (uint8_t)(g->outline + 1);
         break;
     case 's':
-        g->font = own >= 0 && own < FONTS_MAX ? (uint16_t)own : 0;
-        r->outline = r->levels[g->font] - 1;
+        g->style = own >= 0 && own < FONTS_MAX ? (uint16_t)own : 0;
+        g->outline = (int8_t)(r->levels[g->style] - 1);
         break;
     case 'l':
         g->hidden = false;
@@ -609,7 +619,7 @@ int docread_rtf(struct str bytes, struct buf *out, struct err *e)
     r->s = bytes;
     r->out = out;
     r->codepage = 1252;
-    r->outline = -1;
+    r->stack[0].outline = -1;
     r->stack[0].skipped = 1;
     for (size_t i = 0; i < 8; i++)
         buf_init(all[i], i < 6 ? DOCREAD_TEXT_MAX : URL_MAX);

@@ -12,15 +12,8 @@ enum {
 };
 
 struct style {
-    int heading; /* as in struct docx_look */
-    bool item;
-    int level;
-    char *list, *based; /* ids, or NULL */
-};
-
-struct docx_list {
-    bool ordered[LIST_LEVELS];
-    int start[LIST_LEVELS], count[LIST_LEVELS];
+    struct docx_look look; /* without the list */
+    char *list, *based;    /* ids, or NULL */
 };
 
 /* Letters in either case, without spaces: "heading 1", "Heading1". */
@@ -66,9 +59,9 @@ static char *text_of(struct docx_styles *s, const struct xml *x, const char *att
                      size_t max)
 {
     struct buf id = BUF_INIT(max);
-    char *copy = xml_attr(x, attr, &id) ? arena_get(&s->memory, id.n + 1) : NULL;
-    if (copy)
-        memcpy(copy, buf_z(&id), id.n);
+    char *copy = xml_attr(x, attr, &id)
+                     ? arena_copy(&s->memory, str_n(buf_z(&id), id.n + 1))
+                     : NULL;
     buf_release(&id);
     return copy;
 }
@@ -86,26 +79,37 @@ static struct style *add_style(struct docx_styles *s, const struct xml *x)
     struct style *style = id ? arena_get(&s->memory, sizeof(*style)) : NULL;
     if (!style)
         return NULL;
-    style->heading = heading_of(str_of(id));
+    style->look.heading = heading_of(str_of(id));
     map_put(&s->styles, str_of(id), style);
     return style;
+}
+
+/* Takes a property that styles and paragraphs have. Returns false if it is another one.
+ */
+static bool take_look(struct docx_look *look, const struct xml *x)
+{
+    if (xml_is(x, "outlineLvl"))
+        look->heading = outline_of(x);
+    else if (xml_is(x, "numPr"))
+        look->item = true;
+    else if (xml_is(x, "ilvl"))
+        look->level = number_in(x, "val", LIST_LEVELS - 1) + 1;
+    else
+        return false;
+    return true;
 }
 
 static void take_property(struct docx_styles *s, struct style *style, const struct xml *x)
 {
     char *name;
-    if (xml_is(x, "name") && (name = id_of(s, x, "val")) != NULL && !style->heading)
-        style->heading = heading_of(str_of(name));
+    if (take_look(&style->look, x))
+        return;
+    if (xml_is(x, "name") && (name = id_of(s, x, "val")) != NULL && !style->look.heading)
+        style->look.heading = heading_of(str_of(name));
     else if (xml_is(x, "basedOn"))
         style->based = id_of(s, x, "val");
-    else if (xml_is(x, "outlineLvl"))
-        style->heading = outline_of(x);
-    else if (xml_is(x, "numPr"))
-        style->item = true;
     else if (xml_is(x, "numId"))
         style->list = id_of(s, x, "val");
-    else if (xml_is(x, "ilvl"))
-        style->level = number_in(x, "val", LIST_LEVELS - 1);
 }
 
 static void read_styles(struct docx_styles *s, struct str part)
@@ -123,98 +127,110 @@ static void read_styles(struct docx_styles *s, struct str part)
     }
 }
 
-static struct docx_list *list_of(const struct docx_styles *s, const char *id)
-{
-    return id ? map_get(&s->lists, str_of(id)) : NULL;
-}
-
+/* Puts a paragraph into a list; a list may have the levels of a style's. */
 static void set_list(const struct docx_styles *s, struct docx_look *look, const char *id)
 {
-    look->list = list_of(s, id);
-    if (id && str_eq(str_of(id), STR("0"))) /* 17.9.18: not in the style's list */
-        look->item = false;
+    const struct style *style;
+    if (!id)
+        return;
+    look->list = map_get(&s->lists, str_of(id));
+    if (look->list && look->list->link &&
+        (style = map_get(&s->styles, str_of(look->list->link))) != NULL && style->list)
+        look->list = map_get(&s->lists, str_of(style->list));
+    look->item = !str_eq(str_of(id), STR("0")); /* 17.9.18: not in the style's list */
 }
 
 /* Applies a style, and of the styles that it is based on what it leaves open. */
 static void apply(const struct docx_styles *s, char *id, struct docx_look *look)
 {
     const struct style *style = id ? map_get(&s->styles, str_of(id)) : NULL;
+    const char *list = NULL;
     if (id && !style)
         look->heading = heading_of(str_of(id));
     for (int i = 0; style && i < BASED_MAX; i++) {
         if (look->heading == 0)
-            look->heading = style->heading;
-        if (!look->item && style->item) {
-            look->item = true;
-            look->level = style->level > 0 ? style->level : 0;
-            set_list(s, look, style->list);
-        }
+            look->heading = style->look.heading;
+        if (!look->level)
+            look->level = style->look.level;
+        list = list ? list : style->list;
+        look->item = look->item || style->look.item;
         style = style->based ? map_get(&s->styles, str_of(style->based)) : NULL;
     }
+    set_list(s, look, list);
 }
 
 void docx_styles_look(struct docx_styles *s, const struct xml *x, struct docx_look *look)
 {
     struct arena_mark mark = arena_mark(&s->memory);
-    int level;
     look->past = look->past || xml_is(x, "pPrChange");
-    if (look->past)
+    if (look->past || take_look(look, x))
         return;
     if (xml_is(x, "pStyle"))
         apply(s, id_of(s, x, "val"), look);
-    else if (xml_is(x, "outlineLvl"))
-        look->heading = outline_of(x);
-    else if (xml_is(x, "numPr"))
-        look->item = true;
     else if (xml_is(x, "numId"))
         set_list(s, look, id_of(s, x, "val"));
-    else if (xml_is(x, "ilvl") && (level = number_in(x, "val", LIST_LEVELS - 1)) >= 0)
-        look->level = level;
+    else if (xml_is(x, "del") || xml_is(x, "moveFrom")) /* its end is gone */
+        look->item = false;
     arena_back(&s->memory, mark);
 }
 
 /* ---- lists ---- */
 
-static struct docx_list *add_list(struct docx_styles *s, struct map *to,
-                                  const struct xml *x, const char *attr)
+static struct items *add_list(struct docx_styles *s, struct map *to, const struct xml *x,
+                              const char *attr)
 {
     char *id = id_of(s, x, attr);
-    struct docx_list *l = id ? arena_get(&s->memory, sizeof(*l)) : NULL;
+    struct items *l = id ? arena_get(&s->memory, sizeof(*l)) : NULL;
     if (l)
         map_put(to, str_of(id), l);
     return l;
 }
 
 /* Reads a level of a kind of list, or of a list that differs from its kind. */
-static void take_level(struct docx_list *l, int level, const struct xml *x)
+static void take_level(struct docx_styles *s, struct items *l, int level,
+                       const struct xml *x)
 {
+    /* What other formats show is not English digits only. */
+    static const char formats[] =
+        "\1bullet\2-\1none\2_\1ordinal\2o\1lowerLetter\2a\1upperLetter\2A"
+        "\1lowerRoman\2i\1upperRoman\2I\1decimalZero\0020\1";
+    struct items_level *v = &l->levels[level];
     struct buf format = BUF_INIT(ID_MAX);
-    int start = number_in(x, "val", COUNT_MAX);
-    if (xml_is(x, "numFmt") && xml_attr(x, "val", &format))
-        l->ordered[level] = !str_eq(buf_str(&format), STR("bullet")) &&
-                            !str_eq(buf_str(&format), STR("none"));
-    else if ((xml_is(x, "start") || xml_is(x, "startOverride")) && start >= 0)
-        l->start[level] = start;
+    int n = number_in(x, "val", COUNT_MAX);
+    if (xml_is(x, "numFmt") && xml_attr(x, "val", &format)) {
+        v->format = *docread_word(formats, buf_str(&format));
+        v->format = v->format ? v->format : '1';
+    } else if (xml_is(x, "lvlText")) {
+        v->text = id_of(s, x, "val");
+    } else if (xml_is(x, "lvlRestart")) {
+        v->after = (char)(number_in(x, "val", LIST_LEVELS) + 1);
+    } else if (xml_is(x, "isLgl")) {
+        v->legal = true;
+    } else if (xml_is(x, "numStyleLink")) {
+        l->link = id_of(s, x, "val");
+    } else if (n >= 0 && (xml_is(x, "start") || xml_is(x, "startOverride"))) {
+        v->start = n;
+        v->again = x->name.n > 5; /* where the list is first used */
+    }
     buf_release(&format);
 }
 
-static void take_kind(struct docx_styles *s, struct docx_list *l, const struct xml *x)
+static void take_kind(struct docx_styles *s, struct items *l, const struct xml *x)
 {
     char *id = id_of(s, x, "val");
-    const struct docx_list *kind = id ? map_get(&s->kinds, str_of(id)) : NULL;
-    if (kind)
+    struct items *kind = id ? map_get(&s->kinds, str_of(id)) : NULL;
+    if (kind) {
         *l = *kind;
+        l->counted = kind;
+    }
 }
 
 static void read_lists(struct docx_styles *s, struct str part)
 {
     struct xml x = XML_INIT(part);
-    struct docx_list *l = NULL;
+    struct items *l = NULL;
     int level = 0;
-    enum xml_kind k;
-    while ((k = xml_next(&x)) != XML_END && k != XML_BAD) {
-        if (k != XML_OPEN)
-            continue;
+    while (xml_open(&x)) {
         if (xml_is(&x, "abstractNum"))
             l = add_list(s, &s->kinds, &x, "abstractNumId");
         else if (xml_is(&x, "num"))
@@ -224,18 +240,8 @@ static void read_lists(struct docx_styles *s, struct str part)
         else if (xml_is(&x, "lvl") || xml_is(&x, "lvlOverride"))
             level = number_in(&x, "ilvl", LIST_LEVELS - 1);
         else if (l && level >= 0)
-            take_level(l, level, &x);
+            take_level(s, l, level, &x);
     }
-}
-
-int docx_list_next(struct docx_list *l, int level)
-{
-    if (!l)
-        return 0;
-    int n = l->start[level] + l->count[level]++;
-    for (int below = level + 1; below < LIST_LEVELS; below++)
-        l->count[below] = 0;
-    return l->ordered[level] ? n : 0;
 }
 
 /* ---- links ---- */
@@ -244,11 +250,10 @@ static void read_links(struct docx_styles *s, struct str rels)
 {
     struct xml x = XML_INIT(rels);
     struct buf type = BUF_INIT(ID_MAX);
-    enum xml_kind k;
-    while ((k = xml_next(&x)) != XML_END && k != XML_BAD) {
+    while (xml_open(&x)) {
         buf_reset(&type);
-        if (k != XML_OPEN || !xml_is(&x, "Relationship") ||
-            !xml_attr(&x, "Type", &type) || !str_ends(buf_str(&type), STR("/hyperlink")))
+        if (!xml_is(&x, "Relationship") || !xml_attr(&x, "Type", &type) ||
+            !str_ends(buf_str(&type), STR("/hyperlink")))
             continue;
         char *id = id_of(s, &x, "Id"), *target = text_of(s, &x, "Target", URL_MAX);
         if (id && target)
@@ -290,15 +295,11 @@ void docx_styles_release(struct docx_styles *s)
 void docx_styles_read(struct docx_styles *s, struct package *p, struct str name,
                       struct str rels)
 {
-    struct buf target = BUF_INIT(4096), part = BUF_INIT(PACKAGE_PART_MAX);
-    struct err none = ERR_INIT;
+    struct buf part = BUF_INIT(PACKAGE_PART_MAX);
     read_links(s, rels);
-    if (package_target(rels, name, STR(""), "/numbering", &target) &&
-        package_read(p, buf_str(&target), &part, &none) == 0)
+    if (package_follow(p, rels, name, STR(""), "/numbering", &part))
         read_lists(s, buf_str(&part));
-    if (package_target(rels, name, STR(""), "/styles", &target) &&
-        package_read(p, buf_str(&target), &part, &none) == 0)
+    if (package_follow(p, rels, name, STR(""), "/styles", &part))
         read_styles(s, buf_str(&part));
-    buf_release(&target);
     buf_release(&part);
 }

@@ -8,12 +8,11 @@
 #define OD_DOCUMENT_STYLE_H
 
 #include "base/map.h"
+#include "document/items.h"
 #include "document/package.h"
 #include "document/xml.h"
 
 enum { LIST_LEVELS = 9 }; /* 17.9.6 */
-
-struct docx_list; /* a list whose items are counted together */
 
 struct docx_styles {
     struct arena memory;
@@ -25,8 +24,8 @@ struct docx_look {
     int heading; /* its level, 1 to 6; 0 or -1: not a heading */
     bool item;
     bool past;              /* what follows are those before a tracked change */
-    int level;              /* of the item, from 0 */
-    struct docx_list *list; /* borrowed; NULL: not in a list that is known */
+    int level;              /* of the item, from 1; 0: not known, which is the first */
+    struct items *list;     /* borrowed; NULL: not in a list that is known */
 };
 
 void docx_styles_init(struct docx_styles *s);
@@ -41,7 +40,5 @@ void docx_styles_look(struct docx_styles *s, const struct xml *x, struct docx_lo
  * nowhere.
  */
 const char *docx_styles_link(struct docx_styles *s, const struct xml *x);
-/* Counts an item of the list. Returns its number; 0 if items have dots. */
-int docx_list_next(struct docx_list *l, int level);
 
 #endif

@@ -77,6 +77,16 @@ static int resolve(struct str s, struct buf *out)
     return 0;
 }
 
+bool xml_open(struct xml *x)
+{
+    enum xml_kind k;
+    while ((k = xml_next(x)) != XML_END && k != XML_BAD) {
+        if (k == XML_OPEN)
+            return true;
+    }
+    return false;
+}
+
 int xml_text(const struct xml *x, struct buf *out)
 {
     return x->raw ? buf_adds(out, x->text) : resolve(x->text, out);

@@ -29,6 +29,8 @@ struct xml {
 
 /* Returns the next piece; XML_BAD if the document is cut off. */
 enum xml_kind xml_next(struct xml *x);
+/* Moves on to the next element that opens. Returns false if there is none. */
+bool xml_open(struct xml *x);
 bool xml_is(const struct xml *x, const char *name);
 /* Appends the text with its entities resolved. Returns -1 if out is full. */
 int xml_text(const struct xml *x, struct buf *out);

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         break;
     case 2:
     case 3:
-        rc = docread_html(s, &out, &e);
+        rc = docread_html(s, data[0] & 1, &out, &e);
         break;
     case 4:
         rc = docread_ipynb(s, &out, &e);

@@ -154,8 +154,10 @@ TEST(docx_as_markdown)
 
 #define STYLE(id, inside) \
     "<w:style w:type='paragraph' w:styleId='" id "'>" inside "</w:style>"
-#define LEVEL(n, format) \
-    "<w:lvl w:ilvl='" n "'><w:start w:val='1'/><w:numFmt w:val='" format "'/></w:lvl>"
+#define LEVEL_OF(n, format, words, more) \
+    "<w:lvl w:ilvl='" n "'><w:start w:val='1'/><w:numFmt w:val='" format "'/>" more \
+    "<w:lvlText w:val='" words "'/></w:lvl>"
+#define LEVEL(n, format) LEVEL_OF(n, format, "%1.", "")
 #define ITEM(list, level, words) \
     PARAGRAPH("<w:numPr><w:ilvl w:val='" level "'/><w:numId w:val='" list \
               "'/></w:numPr>", \
@@ -188,20 +190,20 @@ static void check_styled(const char *body, const char *want)
                                          "</w:pPr>") "</w:styles>"},
         {"w/n.xml",
          "<w:numbering><w:abstractNum w:abstractNumId='7'>" LEVEL("0", "decimal")
-             LEVEL("1", "bullet") LEVEL(
-                 "2", "lowerLetter") "</w:abstractNum>"
-                                     "<w:abstractNum w:abstractNumId='8'>" LEVEL(
-                                         "0",
-                                         "bullet") "</w:abstractNum>"
-                                                   "<w:num w:numId='1'><w:abstractNumId "
-                                                   "w:val='7'/></w:num>"
-                                                   "<w:num w:numId='2'><w:abstractNumId "
-                                                   "w:val='8'/></w:num>"
-                                                   "<w:num w:numId='3'><w:abstractNumId "
-                                                   "w:val='7'/><w:lvlOverride w:ilvl='0'>"
-                                                   "<w:startOverride "
-                                                   "w:val='5'/></w:lvlOverride></w:num></"
-                                                   "w:numbering>"}};
+             LEVEL("1", "bullet")
+                 LEVEL_OF("2", "lowerLetter", "%3)",
+                          "") "</w:abstractNum>"
+                              "<w:abstractNum w:abstractNumId='8'>" LEVEL(
+                                  "0", "bullet") "</w:abstractNum>"
+                                                 "<w:num w:numId='1'><w:abstractNumId "
+                                                 "w:val='7'/></w:num>"
+                                                 "<w:num w:numId='2'><w:abstractNumId "
+                                                 "w:val='8'/></w:num>"
+                                                 "<w:num w:numId='3'><w:abstractNumId "
+                                                 "w:val='7'/><w:lvlOverride w:ilvl='0'>"
+                                                 "<w:startOverride "
+                                                 "w:val='5'/></w:lvlOverride></w:num></"
+                                                 "w:numbering>"}};
     write_zip("a.docx", parts, 5);
     snprintf(all, sizeof(all), "%s\n", want);
     check_read(DOCREAD_DOCX, all);
@@ -218,7 +220,7 @@ TEST(docx_styles_and_lists)
                  "##### Five\n\n- dot\n");
     check_styled(ITEM("1", "0", "a") ITEM("1", "1", "b") ITEM("1", "2", "c")
                      ITEM("1", "2", "d") ITEM("1", "0", "e") ITEM("1", "2", "f"),
-                 "1. a\n   - b\n      1. c\n      2. d\n2. e\n   1. f\n");
+                 "1. a\n   - b\n      a) c\n      b) d\n2. e\n   a) f\n");
     check_styled(ITEM("3", "0", "five") ITEM("2", "8", "x") ITEM("2", "8", "y")
                      PARAGRAPH("", "text") ITEM("3", "0", "six"),
                  "5. five\n   - x\n   - y\n\ntext\n\n6. six\n");
@@ -228,6 +230,180 @@ TEST(docx_styles_and_lists)
                                        "</w:pPrChange>",
                                        "no heading"),
         "no item\n\nno heading\n\n");
+}
+
+#define KIND(id, levels) \
+    "<w:abstractNum w:abstractNumId='" id "'>" levels "</w:abstractNum>"
+#define NUM(id, kind, inside) \
+    "<w:num w:numId='" id "'><w:abstractNumId w:val='" kind "'/>" inside "</w:num>"
+#define OVERRIDE(level, inside) \
+    "<w:lvlOverride w:ilvl='" level "'>" inside "</w:lvlOverride>"
+#define LEGAL \
+    KIND("7", LEVEL_OF("0", "decimal", "%1.", "") LEVEL_OF("1", "decimal", "%1.%2", "") \
+                  LEVEL_OF("2", "lowerRoman", "(%3)", ""))
+
+static void check_numbered(const char *styles, const char *numbering, const char *body,
+                           const char *want)
+{
+    char all[8192], list[8192], style[4096];
+    snprintf(all, sizeof(all), "<w:document><w:body>%s</w:body></w:document>", body);
+    snprintf(list, sizeof(list), "<w:numbering>%s</w:numbering>", numbering);
+    snprintf(style, sizeof(style), "<w:styles>%s</w:styles>", styles);
+    struct part parts[] = {
+        {"_rels/.rels", RELS("x", "officeDocument", "w/main.xml")},
+        {"w/main.xml", all},
+        {"w/_rels/main.xml.rels",
+         "<Relationships><Relationship Id='a' Type='x/styles' Target='s.xml'/>"
+         "<Relationship Id='b' Type='x/numbering' Target='n.xml'/>"
+         "<Relationship Id='c' Type='x/aFChunk' Target='/w/c.htm'/>"
+         "<Relationship Id='d' Type='x/aFChunk' Target='d.txt'/>"
+         "<Relationship Id='e' Type='x/aFChunk' Target='e.docx'/>"
+         "<Relationship Id='f' Type='x/aFChunk' Target='f.rtf'/></Relationships>"},
+        {"w/s.xml", style},
+        {"w/n.xml", list},
+        {"w/c.htm", "MIME x\n<html><body><h2>Head</h2><p>a <b>b</b></p></body></html>"},
+        {"w/d.txt", "plain <text>"},
+        {"w/e.docx", "PK\3\4..."},
+        {"w/f.rtf", "{\\rtf1 rich}"}};
+    markdown = true;
+    write_zip("a.docx", parts, 9);
+    snprintf(all, sizeof(all), "%s\n", want);
+    check_read(DOCREAD_DOCX, all);
+}
+
+TEST(numbers_of_docx)
+{
+    check_numbered(
+        "", LEGAL NUM("1", "7", ""),
+        ITEM("1", "0", "a") ITEM("1", "1", "b") ITEM("1", "2", "c") ITEM("1", "2", "d")
+            ITEM("1", "0", "e") ITEM("1", "1", "f") PARAGRAPH("", "text")
+                ITEM("1", "1", "g") ITEM("1", "0", ""),
+        "1. a\n   1.1 b\n      (i) c\n      (ii) d\n2. e\n   2.1 f\n\ntext\n\n2.2 g\n"
+        "3.\n");
+    check_numbered("",
+                   KIND("1", LEVEL_OF("0", "upperRoman", "%1", "")
+                                 LEVEL_OF("1", "upperLetter", "%1-%2.", "")
+                                     LEVEL_OF("2", "decimalZero", "[%3]", "")
+                                         LEVEL_OF("3", "ordinal", "%4", ""))
+                       NUM("1", "1",
+                           OVERRIDE("0", "<w:startOverride w:val='3999'/>")
+                               OVERRIDE("1", "<w:startOverride w:val='26'/>")),
+                   ITEM("1", "0", "a") ITEM("1", "1", "b") ITEM("1", "1", "c")
+                       ITEM("1", "2", "d") ITEM("1", "3", "e") ITEM("1", "3", "f")
+                           ITEM("1", "0", "g"),
+                   "MMMCMXCIX a\n   MMMCMXCIX-Z. b\n   MMMCMXCIX-AA. c\n      [01] d\n   "
+                   "      1st e\n"
+                   "         2nd f\n4000 g\n");
+    check_numbered("",
+                   KIND("1", LEVEL_OF("0", "none", "Note:", "")
+                                 LEVEL_OF("1", "decimal", "100% %9 §%2", "")
+                                     LEVEL_OF("2", "bullet", "o", ""))
+                       KIND("2", "<w:lvl w:ilvl='0'><w:numFmt w:val='decimal'/></w:lvl>")
+                           NUM("1", "1", "") NUM("2", "2", ""),
+                   ITEM("1", "0", "a") ITEM("1", "1", "b") ITEM("1", "2", "c")
+                       ITEM("1", "2", "") ITEM("2", "0", "no text of a number"),
+                   "Note: a\n   100% %9 §1 b\n      - c\nno text of a number\n");
+}
+
+TEST(numbers_of_docx_begin_again)
+{
+    /* Lists of a kind go on with its numbers; an override begins them again once. */
+    check_numbered(
+        "",
+        LEGAL NUM("1", "7", "") NUM("2", "7", "")
+            NUM("3", "7", OVERRIDE("0", "<w:startOverride w:val='7'/>"))
+                NUM("4", "7", OVERRIDE("1", LEVEL_OF("1", "upperLetter", "<%2>", ""))),
+        ITEM("1", "0", "a") ITEM("2", "0", "b") ITEM("3", "0", "c") ITEM("3", "1", "d")
+            ITEM("3", "0", "e") ITEM("1", "0", "f") ITEM("4", "1", "g"),
+        "1. a\n2. b\n7. c\n   7.1 d\n8. e\n9. f\n   <A> g\n");
+    check_numbered(
+        "",
+        KIND("1",
+             LEVEL_OF("0", "upperRoman", "%1.", "")
+                 LEVEL_OF("1", "decimal", "%1.%2", "<w:lvlRestart w:val='0'/><w:isLgl/>")
+                     LEVEL_OF("2", "lowerLetter", "%3)", "<w:lvlRestart w:val='1'/>"))
+            NUM("1", "1", ""),
+        ITEM("1", "0", "a") ITEM("1", "1", "b") ITEM("1", "2", "c") ITEM("1", "1", "d")
+            ITEM("1", "2", "e") ITEM("1", "0", "f") ITEM("1", "1", "g")
+                ITEM("1", "2", "h"),
+        "I. a\n   1.1 b\n      a) c\n   1.2 d\n      b) e\nII. f\n   2.3 g\n"
+        "      a) h\n");
+    /* Levels above the first item have begun. */
+    check_numbered("", LEGAL NUM("1", "7", ""),
+                   ITEM("1", "1", "a") ITEM("1", "1", "b") ITEM("1", "0", "c"),
+                   "1.1 a\n1.2 b\n2. c\n");
+}
+
+TEST(numbers_of_docx_by_styles)
+{
+    static const char styles[] = STYLE(
+        "H1", "<w:name w:val='heading 1'/><w:numPr><w:numId w:val='1'/></w:numPr>")
+        STYLE("H2", "<w:name w:val='heading 2'/><w:basedOn w:val='H1'/>"
+                    "<w:numPr><w:ilvl w:val='1'/></w:numPr>")
+            STYLE("App", "<w:basedOn w:val='H1'/><w:numPr><w:numId w:val='0'/></w:numPr>")
+                STYLE("L", "<w:numPr><w:numId w:val='2'/></w:numPr>");
+    check_numbered(styles, LEGAL NUM("1", "7", ""),
+                   STYLED("H1", "Scope") STYLED("H2", "Terms") STYLED(
+                       "H2", "Use") PARAGRAPH("", "text") STYLED("App", "Notes")
+                       STYLED("H1", "Next") "<w:sdt><w:p><w:t>held</w:t></w:p>" STYLED(
+                           "H2", "Held") "</w:sdt>",
+                   "# 1. Scope\n\n## 1.1 Terms\n\n## 1.2 Use\n\ntext\n\n# Notes\n\n"
+                   "# 2. Next\n\nheld\n\n## 2.1 Held\n\n");
+    check_numbered(styles,
+                   KIND("1", "<w:numStyleLink w:val='L'/>")
+                       KIND("2", LEVEL_OF("0", "upperLetter", "Article %1:", ""))
+                           NUM("1", "1", "") NUM("2", "2", ""),
+                   STYLED("H1", "one") ITEM("1", "0", "two") STYLED("L", "three"),
+                   "# Article A: one\n\nArticle B: two\nArticle C: three\n");
+    check_numbered(
+        STYLE("H1", "<w:name w:val='heading 1'/>"),
+        KIND("1", LEVEL_OF("0", "bullet", "o", "")) NUM("1", "1", ""),
+        PARAGRAPH("<w:pStyle w:val='H1'/><w:numPr><w:numId w:val='1'/></w:numPr>",
+                  "no dot"),
+        "# no dot\n\n");
+}
+
+TEST(numbers_of_docx_in_tables_and_boxes)
+{
+    check_numbered(
+        "", LEGAL KIND("8", LEVEL("0", "bullet")) NUM("1", "7", "") NUM("2", "8", ""),
+        "<w:tbl><w:tr><w:tc>" PARAGRAPH("", "No") "</w:tc><w:tc>" PARAGRAPH(
+            "", "What") "</w:tc></w:tr><w:tr><w:tc>" ITEM("1", "0",
+                                                          "") "</w:tc><w:tc>" ITEM("2",
+                                                                                   "0",
+                                                                                   "x")
+            ITEM("2", "0", "y") "</w:tc></w:tr><w:tr><w:tc>" ITEM(
+                "1", "0", "") "</w:tc></w:tr></w:tbl>" ITEM("1", "0", "after"),
+        "| No | What |\n| --- | --- |\n| 1. | - x - y |\n| 2. |\n\n3. after\n");
+    check_numbered(
+        STYLE("H1", "<w:name w:val='heading 1'/>"), LEGAL NUM("1", "7", ""),
+        "<w:p><w:pPr><w:pStyle w:val='H1'/></w:pPr><w:r><mc:AlternateContent><mc:Choice>"
+        "<w:txbxContent>" ITEM(
+            "1", "0",
+            "in") "</w:txbxContent></mc:Choice><mc:Fallback>"
+                  "<w:txbxContent>" ITEM(
+                      "1", "0",
+                      "twice") "</w:txbxContent></mc:Fallback>"
+                               "</mc:AlternateContent><w:t>Head</w:t></w:r></w:p>" ITEM(
+                                   "1", "0", "after"),
+        "# Head\n\n1. in\n\n2. after\n");
+    check_numbered("", LEGAL NUM("1", "7", ""),
+                   ITEM("1", "0",
+                        "a") "<w:p><w:pPr><w:numPr><w:numId w:val='1'/></w:numPr>"
+                             "<w:rPr><w:del/></w:rPr></w:pPr><w:del><w:t>gone</w:t></"
+                             "w:del></w:p>" ITEM("1", "0", "b"),
+                   "1. a\n2. b\n");
+}
+
+TEST(docx_parts_in_other_formats)
+{
+    check_numbered("", "",
+                   PARAGRAPH("", "a") "<w:altChunk r:id='c'/><w:altChunk r:id='d'/>"
+                                      "<w:altChunk r:id='e'/><w:altChunk "
+                                      "r:id='f'/><w:altChunk r:id='x'/>" PARAGRAPH("",
+                                                                                   "b"),
+                   "a\n\n## Head\n\na b\n\nplain <text>\n\n[a file in this one is not "
+                   "shown]\n\nrich\n\nb\n\n");
 }
 
 #define LINK(id, words) \
@@ -484,6 +660,54 @@ TEST(office_files_that_cannot_be_read)
     check_failed(DOCREAD_PPTX, ERR_INVALID, "a slide is cut off");
 }
 
+/* A compound file whose directory is in its second block of 512 bytes, after two others.
+ */
+static void check_compound(const char *stream, const char *part)
+{
+    char file[2048] = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+    file[30] = 9;
+    file[48] = 1;
+    memcpy(file + 1024, "R\0o\0o\0t", 7);
+    memcpy(file + 1152, "1\0T\0", 4);
+    for (size_t i = 0; stream[i]; i++)
+        file[1280 + 2 * i] = stream[i];
+    write_file("a.docx", str_n(file, sizeof(file)));
+    check_failed(DOCREAD_AUTO, ERR_UNSUPPORTED, part);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    err = (struct err)ERR_INIT;
+    CHECK_INT(docread_refuse(fd, &err), -1);
+    CHECK(strstr(err.text, part));
+    close(fd);
+}
+
+TEST(formats_that_are_known_and_not_read)
+{
+    check_compound("WordDocument",
+                   "before 2007 (.doc): run soffice --headless --convert-to "
+                   "docx, if LibreOffice is here, else save it as .docx");
+    check_compound("Workbook", "(.xls): run soffice --headless --convert-to xlsx,");
+    check_compound("Book", "(.xls)");
+    check_compound("PowerPoint Document",
+                   "(.ppt): run soffice --headless --convert-to pptx,");
+    check_compound("EncryptedPackage",
+                   "it is encrypted: save it again without a password");
+    check_compound("__properties_version1.0", "a message of Outlook (.msg)");
+    check_compound("Other", "it is encrypted, or of the format before 2007");
+    struct part pages[] = {{"Index/Document.iwa", "x"}};
+    write_zip("a.docx", pages, 1);
+    check_failed(DOCREAD_AUTO, ERR_UNSUPPORTED,
+                 "Apple's Pages, Numbers or Keynote: export");
+    char book[100] = "";
+    memcpy(book + 60, "BOOKMOBI", 8);
+    write_file("a.epub", str_n(book, sizeof(book)));
+    check_failed(DOCREAD_AUTO, ERR_UNSUPPORTED,
+                 "for Kindle (.mobi, .azw): convert it to .epub");
+    write_file("a", STR("short"));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK_INT(docread_refuse(fd, &err), 0);
+    close(fd);
+}
+
 TEST(a_part_that_is_a_bomb)
 {
     size_t n = 130 << 20;
@@ -611,6 +835,10 @@ TEST(html)
                "∑€Ð¾“↔ a b© c <3 st");
     check_html("<ol start=3><li>c<ul><li>x</ul><li>d<li value='7'>g</ol><ul><li>y</ul>",
                "3. c\n- x\n4. d\n7. g\n- y");
+    check_html("<ol type=a start=26><li>c<ol type='I'><li>x<li value=4>y</ol><li>d</ol>",
+               "z. c\nI. x\nIV. y\naa. d");
+    check_html("<li><input type=checkbox checked=''>on<li><input type='checkbox'/> off",
+               "- ☒ on\n- ☐ off");
     check_html("a<img hidden src=a.png alt='a cat &amp; a mat'><img alt=''>b",
                "a[Image: a cat & a mat]b");
     check_html("a<!-- <p> -->b<a href='x>y' t=\"<\">c</a><", "abc<");
@@ -747,6 +975,13 @@ TEST(kinds)
     CHECK_INT(docread_kind_of(STR("b.odg"), STR("PK\3\4")), DOCREAD_ODF);
     CHECK_INT(docread_kind_of(STR("b.x.ott"), STR("PK\3\4")), DOCREAD_ODF);
     CHECK_INT(docread_kind_of(STR("docm"), STR("PK\3\4")), DOCREAD_AUTO);
+    /* What it is counts more than what it is called. */
+    CHECK_INT(docread_kind_of(STR("b.doc"), STR("PK\3\4")), DOCREAD_DOCX);
+    CHECK_INT(docread_kind_of(STR("b.xls"), STR("PK\3\4")), DOCREAD_XLSX);
+    CHECK_INT(docread_kind_of(STR("b.xls"), STR("<table>")), DOCREAD_AUTO);
+    CHECK_INT(docread_kind_of(STR("b.doc"), STR("{\\rtf1 x}")), DOCREAD_RTF);
+    CHECK_INT(docread_kind_of(STR("b.docx"), STR("{\\rtf1 x}")), DOCREAD_RTF);
+    CHECK_INT(docread_kind_of(STR("b.doc"), STR("%PDF-1.4")), DOCREAD_PDF);
     write_file("a.txt", STR("text"));
     check_failed(DOCREAD_AUTO, ERR_UNSUPPORTED, "its format is not one");
 }
@@ -1106,9 +1341,11 @@ TEST(odt)
 TEST(odt_lists_tables_and_boxes)
 {
     markdown = true;
-    check_odt(STYLES("<text:list-style style:name='L1'><text:list-level-style-number "
-                     "text:level='1'/><text:list-level-style-bullet text:level='2'/>"
-                     "</text:list-style>"),
+    check_odt(STYLES(
+                  "<text:list-style style:name='L1'><text:list-level-style-number "
+                  "text:level='1' style:num-format='1' "
+                  "style:num-suffix='.'/><text:list-level-style-bullet text:level='2'/>"
+                  "</text:list-style>"),
               "<text:list text:style-name='L1'>" ITEM_ODT(
                   "a") "<text:list-item><text:p>b"
                        "</text:p><text:p>more</text:p><text:list>" ITEM_ODT(
@@ -1130,6 +1367,68 @@ TEST(odt_lists_tables_and_boxes)
               "<text:p>one<draw:frame><draw:text-box><text:p>box</text:p></draw:text-box>"
               "<svg:title>not</svg:title></draw:frame> two</text:p>",
               "one two\n\nbox\n\n");
+    check_odt(
+        "",
+        "<text:p>see <draw:frame><draw:image><text:p/></draw:image><svg:desc>a\n cat"
+        "</svg:desc></draw:frame>.</text:p><draw:frame><svg:desc>alone</svg:desc>"
+        "</draw:frame><draw:frame><svg:desc/></draw:frame>",
+        "see [Image: a cat].\n\n[Image: alone]\n\n");
+}
+
+#define NUMBER_ODT(level, format, more) \
+    "<text:list-level-style-number text:level='" level "' style:num-format='" format \
+    "' " more "/>"
+#define HEAD_ODT(level, words) "<text:h text:outline-level='" level "'>" words "</text:h>"
+
+TEST(numbers_of_odt)
+{
+    static const char levels[] = "<text:list-style style:name='L'>" NUMBER_ODT(
+        "1", "1", "style:num-suffix=')' text:start-value='3'")
+        NUMBER_ODT("2", "a",
+                   "style:num-prefix='(' style:num-suffix=')' text:display-levels='2'")
+            NUMBER_ODT("3", "I", "loext:num-list-format='%1%-%3%:'")
+                NUMBER_ODT("4", "", "style:num-prefix='Note'") "</text:list-style>";
+    static const char deep[] =
+        "<list style-name='L'><list-item><p>a</p></list-item><list-item><p>b</p>"
+        "<list><list-item><p>c</p></list-item><list-item><p>d</p>"
+        "<list><list-item><p>e</p></list-item><list-item>"
+        "<list><list-item><p>f</p></list-item></list></list-item></list></list-item>"
+        "</list></list-item></list><p>text</p>"
+        "<list continue-numbering='true' style-name='L'><list-item><p>g</p></list-item>"
+        "<list-item start-value='9'><p>h</p></list-item></list>"
+        "<list style-name='L'><list-item><p>i</p></list-item></list>";
+    char styles[2000];
+    markdown = true;
+    snprintf(styles, sizeof(styles), STYLES("%s"), levels);
+    check_odt(styles, deep,
+              "3) a\n4) b\n   (4.a) c\n   (4.b) d\n      4-I: e\n         Note f\n\n"
+              "text\n\n5) g\n9) h\n\n3) i\n\n");
+    check_odt(
+        STYLES("<text:outline-style><text:outline-level-style text:level='1' "
+               "style:num-format='1'/><text:outline-level-style text:level='2' "
+               "style:num-format='1' text:display-levels='2'/></text:outline-style>"),
+        HEAD_ODT("1", "A")
+            HEAD_ODT("2", "B") "<text:h text:outline-level='1' "
+                               "text:is-list-header='true'>C</text:h>" HEAD_ODT("1", "D")
+                                   HEAD_ODT("3", "E"),
+        "# 1 A\n\n## 1.1 B\n\n# C\n\n# 2 D\n\n### E\n\n");
+    char far[2000] = "<list>", *p = far + 6;
+    for (int i = 0; i < 11; i++)
+        p += sprintf(p, "<list-item><list>");
+    p += sprintf(p, "<list-item><p>far</p></list-item>");
+    for (int i = 0; i < 11; i++)
+        p += sprintf(p, "</list></list-item>");
+    sprintf(p, "</list>");
+    check_odt("", far, "                                 - far\n\n");
+    check_odt(STYLES("<text:list-style style:name='L'>" NUMBER_ODT("1", "1", "")
+                         NUMBER_ODT("2", "1", "text:display-levels='2'") "</text:list-"
+                                                                         "style>"),
+              "<list style-name='L'><list-item><h outline-level='1'>A</h>"
+              "<list><list-item><h outline-level='2'>B</h></list-item></list></list-item>"
+              "</list><table><table-row><table-cell><list continue-list='x' "
+              "style-name='L'><list-item><p/></list-item></list></table-cell>"
+              "<table-cell><p>c</p></table-cell></table-row></table>",
+              "# 1 A\n\n## 1.1 B\n\n| 2 | c |\n| --- | --- |\n\n");
 }
 
 TEST(ods)
@@ -1141,7 +1440,9 @@ TEST(ods)
             "<style:style style:name='ta2' style:family='table'><style:table-properties "
             "table:display='false'/></style:style>"),
         "spreadsheet",
-        "<table:table table:name='One'><table:table-row><table:table-cell "
+        "<table:content-validations><table:help-message><text:p>pick</text:p>"
+        "</table:help-message></table:content-validations><table:table "
+        "table:name='One'><table:table-row><table:table-cell "
         "office:value='1.25'>"
         "<text:p>1.3</text:p></table:table-cell><table:table-cell "
         "table:number-columns-repeated='2'/><table:table-cell "
@@ -1267,12 +1568,13 @@ TEST(epub)
         {"OPS/a.xhtml",
          "<html><head><title>not</title></head><body><h1>One</h1><p>1&nbsp;2</p>"
          "</body></html>"},
-        {"OPS/text/b c.xhtml", "<html><body><p>Two</p></body></html>"},
+        {"OPS/text/b c.xhtml", "<html><body><p>Two</p><ul><li>a<ol><li>b</li></ol></li>"
+                               "<li>c</li></ul><h3><a>Sub</a></h3></body></html>"},
         {"META-INF/encryption.xml",
          "<e Algorithm='http://www.idpf.org/2008/embedding'/>"}};
     markdown = true;
     write_zip("a.epub", parts, 5);
-    check_read(DOCREAD_AUTO, "One\n\n1 2\n\nTwo\n\n");
+    check_read(DOCREAD_AUTO, "# One\n\n1 2\n\nTwo\n\n- a\n   1. b\n- c\n\n### Sub\n\n");
     parts[4].bytes = "<e Algorithm='http://www.w3.org/2001/04/xmlenc#aes256-cbc'/>";
     write_zip("a.epub", parts, 5);
     check_failed(DOCREAD_AUTO, ERR_UNSUPPORTED, "encrypted");
@@ -1301,6 +1603,13 @@ TEST(rtf)
     check_rtf("{\\stylesheet{\\s1\\outlinelevel1 Head;}{\\s2 Body;}}\\pard\\s1 Two\\par"
               "\\pard\\outlinelevel0 One\\par\\pard\\s2 text",
               "## Two\n\n# One\n\ntext\n\n");
+    /* Properties of paragraphs are those of their group; names of styles count. */
+    check_rtf(
+        "{\\stylesheet{\\s1\\outlinelevel0\\f7 Head;}{\\s2\\f1\\b Heading 3;}{\\s3 "
+        "Text;}}"
+        "\\pard\\s1{\\listtext\\pard\\plain 1.\\tab}One\\par\\pard\\s2 Three\\par"
+        "{\\pard\\s1 Two\\par}\\pard\\s3 text\\par{\\pard\\s1 no\\par}\\pard\\s2 end",
+        "# 1. One\n\n### Three\n\n# Two\n\ntext\n\n# no\n\n### end\n\n");
     check_rtf("{\\footnote no}", "[^1]\n\n[^1]: no\n\n");
     check_rtf(
         "a{\\footnote\\pard {\\super 1} foot\\par}b{\\*\\atnid x}{\\*\\atnauthor Ann}"
@@ -1341,6 +1650,10 @@ TEST(rtf_tables_and_formulas)
         "\\trowd\\pard\\intbl a|b\\cell c\\par d\\cell\\row\\trowd\\intbl \\cell e\\cell"
         "\\row\\pard after\\par",
         "| a\\|b | c d |\n| --- | --- |\n|  | e |\n\nafter\n\n");
+    check_rtf("\\trowd\\pard\\intbl{\\listtext\\pard "
+              "1.\\tab}a\\par\\pard\\intbl{\\listtext\\pard "
+              "2.\\tab}b{\\footnote\\pard x}\\par c\\cell\\row",
+              "| 1. a 2. b[^1] c |\n| --- |\n\n[^1]: x\n\n");
     check_rtf("{\\listtext\\pard 1.\\tab}one\\par{\\pntext\\u8226 \\'95\\tab}two",
               "1. one\n\n• two\n\n");
     check_rtf("{\\mmath{\\*\\moMath{\\mf{\\mfPr{\\mctrlPr no}}{\\mnum{\\mr "
