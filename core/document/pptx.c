@@ -3,8 +3,8 @@
  * PowerPoint: slides in the order of the presentation (ECMA-376, part 1, 19.2.1.34),
  * the text of each shape in the slide's order. As parse_pptx prints it, a shape without
  * text is an empty line; the rows of tables are lines, tabs separate their cells.
- * Markdown has a comment before each slide, and its title as a heading. The speaker's
- * notes follow a slide; a chart is the table of its values.
+ * Markdown has a comment before each slide, its title as a heading, and links. The
+ * speaker's notes follow a slide; a chart is the table of its values.
  */
 #include "document/math.h"
 #include "document/package.h"
@@ -24,6 +24,7 @@ struct slide {
     bool body;
     size_t rows;       /* of the table */
     size_t paragraphs; /* of the shape, or the cell */
+    struct buf *link;  /* target of the run's link; empty: it has none */
 };
 
 static int put_shape(struct slide *s)
@@ -63,6 +64,19 @@ static int mark_hidden(struct slide *s)
     return hidden ? buf_addz(s->out, "[hidden slide]\n") : 0;
 }
 
+/* Begins a link (21.1.2.3.5), unless it leads to a slide. */
+static int begin_link(struct slide *s)
+{
+    struct buf id = BUF_INIT(64);
+    bool found = xml_attr_prefixed(&s->x, "id", &id) && id.n &&
+                 package_target(s->rels, s->name, buf_str(&id), "", s->link);
+    buf_release(&id);
+    if (found && str_chr(buf_str(s->link), ':') >= 0)
+        return buf_addc(&s->shape, '[');
+    buf_reset(s->link);
+    return 0;
+}
+
 static int open(struct slide *s)
 {
     const struct xml *x = &s->x;
@@ -95,6 +109,8 @@ static int open(struct slide *s)
         s->paragraphs = 0;
     } else if (xml_is(x, "t")) {
         s->in_text = true;
+    } else if (xml_is(x, "hlinkClick") && s->markdown && s->paragraphs && !s->notes) {
+        return begin_link(s);
     } else if (xml_is(x, "br")) {
         return buf_addc(&s->shape, s->in_table ? ' ' : '\n');
     } else if (xml_is(x, "p") && s->paragraphs++) {
@@ -108,6 +124,13 @@ static int close_element(struct slide *s)
     const struct xml *x = &s->x;
     if (xml_is(x, "t")) {
         s->in_text = false;
+    } else if (s->link->n && (xml_is(x, "r") || xml_is(x, "fld"))) {
+        int rc = buf_addf(&s->shape, "](%s)", buf_z(s->link));
+        buf_reset(s->link);
+        return rc;
+    } else if (s->link->n && xml_is(x, "endParaRPr")) { /* a link of no text */
+        buf_truncate(&s->shape, s->shape.n - 1);
+        buf_reset(s->link);
     } else if (xml_is(x, "sp") && s->in_shape) {
         s->in_shape = false;
         return line(s);
@@ -166,20 +189,18 @@ struct presentation {
 /* Appends the speaker's notes of the slide r->target, if there are any. */
 static int read_notes(struct presentation *r, struct buf *out, struct err *e)
 {
-    struct buf name = BUF_INIT(4096), text = BUF_INIT(DOCREAD_TEXT_MAX);
-    struct err none = ERR_INIT;
-    struct slide s = {.out = &text, .p = &r->p, .markdown = true, .notes = true};
+    struct buf text = BUF_INIT(DOCREAD_TEXT_MAX);
+    struct slide s = {
+        .out = &text, .p = &r->p, .link = &r->id, .markdown = true, .notes = true};
     int rc = 0;
-    if (package_target(buf_str(&r->slide_rels), buf_str(&r->target), STR(""),
-                       "/notesSlide", &name) &&
-        package_read(&r->p, buf_str(&name), &r->part, &none) == 0)
+    if (package_follow(&r->p, buf_str(&r->slide_rels), buf_str(&r->target), STR(""),
+                       "/notesSlide", &r->part))
         rc = read_slide(&s, buf_str(&r->part), e);
     struct str notes = str_trim(buf_str(&text));
     if (rc == 0 && notes.n &&
         buf_addf(out, r->markdown ? "\n### Notes\n\n%.*s\n" : "Notes: %.*s\n",
                  STR_ARG(notes)) < 0)
         rc = docread_too_long(out, e);
-    buf_release(&name);
     buf_release(&text);
     return rc;
 }
@@ -211,8 +232,10 @@ static int read_slides(struct presentation *r, struct buf *out, struct err *e)
                      r->markdown && n > 1 ? "\n" : "", n) < 0)
             return docread_too_long(out, e);
         package_rels(&r->p, buf_str(&r->target), &r->slide_rels);
+        buf_reset(&r->id);
         struct slide s = {.out = out,
                           .p = &r->p,
+                          .link = &r->id,
                           .name = buf_str(&r->target),
                           .rels = buf_str(&r->slide_rels),
                           .markdown = r->markdown};

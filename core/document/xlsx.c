@@ -3,7 +3,8 @@
  * Excel: the sheets in the order of the workbook (ECMA-376, part 1, 18.2.20), each a
  * heading and a table whose first row is its head. Cells have the values that the file
  * stores, formulas are not computed; numbers that are shown as dates become dates. A
- * formula without a stored value is shown itself: =A1+B1. Comments follow their sheet.
+ * formula without a stored value is shown itself: =A1+B1. Links, headers, footers and
+ * comments follow their sheet.
  */
 #include "document/package.h"
 #include "document/xml.h"
@@ -457,19 +458,70 @@ static int read_sheet(struct book *b, struct err *e)
     return k == XML_BAD ? damaged(e, "a sheet is cut off") : 0;
 }
 
+/* Appends a header or footer without its codes (18.3.1.46); tabs separate its parts. */
+static void put_header(struct buf *out, const char *words, struct str s)
+{
+    buf_addz(out, words);
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (c != '&') {
+            buf_addc(out, (unsigned char)c < ' ' ? ' ' : c);
+            continue;
+        }
+        c = ++i < s.n ? s.p[i] : 0;
+        if (c == '&' || c == 'C' || c == 'R')
+            buf_addc(out, c == '&' ? c : '\t');
+        else if (c == 'K') /* a colour */
+            i += 6;
+        while (c == '"' && ++i < s.n && s.p[i] != '"') /* a font */
+            continue;
+        while (isdigit((unsigned char)c) && i + 1 < s.n &&
+               isdigit((unsigned char)s.p[i + 1]))
+            i++;
+    }
+    buf_addc(out, '\n');
+}
+
+/* Appends the targets of links of a sheet, its headers and footers. */
+static void put_links(struct book *b, struct str sheet, struct str rels)
+{
+    struct xml x = XML_INIT(buf_str(&b->part));
+    const char *header = NULL;
+    enum xml_kind k;
+    while ((k = xml_next(&x)) != XML_END && k != XML_BAD) {
+        buf_reset(&b->id);
+        buf_reset(&b->formula);
+        if (k == XML_TEXT && header && xml_text(&x, &b->formula) == 0)
+            put_header(b->out, header, buf_str(&b->formula));
+        header = NULL;
+        if (k != XML_OPEN)
+            continue;
+        if (*x.name.p != 'h') /* headerFooter has them */
+            header = str_ends(x.name, STR("Header"))   ? "\n[Header] "
+                     : str_ends(x.name, STR("Footer")) ? "\n[Footer] "
+                                                       : NULL;
+        if (xml_is(&x, "hyperlink") && xml_attr_prefixed(&x, "id", &b->id) &&
+            package_target(rels, sheet, buf_str(&b->id), "", &b->target)) {
+            buf_addz(b->out, "\nLink at ");
+            xml_attr(&x, "ref", b->out);
+            buf_addf(b->out, ": %s\n", buf_z(&b->target));
+        }
+    }
+}
+
 /*
- * Appends the comments of the sheet whose part is b->target, each a line with the name of
- * its cell (18.7).
+ * Appends what a sheet has beside its cells: links, headers and comments (18.7). Its part
+ * is b->part, with the name b->target.
  */
-static int put_comments(struct book *b, struct err *e)
+static int put_others(struct book *b, struct err *e)
 {
     struct buf sheet = BUF_INIT(4096), rels = BUF_INIT(PACKAGE_PART_MAX);
-    struct err none = ERR_INIT;
     buf_adds(&sheet, buf_str(&b->target));
     package_rels(&b->p, buf_str(&sheet), &rels);
+    put_links(b, buf_str(&sheet), buf_str(&rels));
     buf_reset(&b->part);
-    if (package_target(buf_str(&rels), buf_str(&sheet), STR(""), "/comments", &b->target))
-        package_read(&b->p, buf_str(&b->target), &b->part, &none);
+    package_follow(&b->p, buf_str(&rels), buf_str(&sheet), STR(""), "/comments",
+                   &b->part);
     struct xml x = XML_INIT(buf_str(&b->part));
     enum xml_kind k;
     bool text = false;
@@ -513,7 +565,7 @@ static int put_sheet(struct book *b, const struct xml *x, size_t n, struct err *
     return package_read(&b->p, buf_str(&b->target), &b->part, e) < 0 ||
                    read_sheet(b, e) < 0
                ? -1
-               : put_comments(b, e);
+               : put_others(b, e);
 }
 
 static int read_sheets(struct book *b, struct err *e)
@@ -531,7 +583,7 @@ static int read_sheets(struct book *b, struct err *e)
         if (put_sheet(b, &x, n++, e) < 0)
             return -1;
     }
-    return 0;
+    return n ? 0 : err_set(e, ERR_INVALID, "it has no sheets of an Excel workbook");
 }
 
 /* 18.2.28: date1904 */
@@ -539,9 +591,8 @@ static bool is_from_1904(struct str workbook)
 {
     struct xml x = XML_INIT(workbook);
     bool found = false;
-    enum xml_kind k;
-    while (!found && (k = xml_next(&x)) != XML_END && k != XML_BAD)
-        found = k == XML_OPEN && xml_is(&x, "workbookPr") &&
+    while (!found && xml_open(&x))
+        found = xml_is(&x, "workbookPr") &&
                 (xml_attr_is(&x, "date1904", "1") || xml_attr_is(&x, "date1904", "true"));
     return found;
 }
@@ -550,6 +601,9 @@ static int read_all(struct book *b, struct err *e)
 {
     if (package_main(&b->p, "xl/workbook.xml", &b->name, &b->main, &b->rels, e) < 0)
         return -1;
+    if (str_ends(buf_str(&b->name), STR(".bin")))
+        return err_set(e, ERR_UNSUPPORTED,
+                       "it is Excel's binary format (.xlsb): save it again as .xlsx");
     b->from_1904 = is_from_1904(buf_str(&b->main));
     return read_strings(b, e) < 0 || read_formats(b, e) < 0 ? -1 : read_sheets(b, e);
 }

@@ -601,6 +601,13 @@ TEST(numbers_of_xlsx)
 
 TEST(xlsx_that_cannot_be_read)
 {
+    struct part binary[] = {{"_rels/.rels", RELS("x", "officeDocument", "xl/w.bin")},
+                            {"xl/w.bin", "x"}};
+    write_zip("a.xlsb", binary, 2);
+    check_failed(DOCREAD_AUTO, ERR_UNSUPPORTED,
+                 "binary format (.xlsb): save it again as");
+    write_xlsx("<w:document/>", SHEET(""), SHEET(""));
+    check_failed(DOCREAD_XLSX, ERR_INVALID, "it has no sheets of an Excel workbook");
     write_xlsx("<workbook><sheet name='S'/></workbook>", SHEET(""), SHEET(""));
     check_failed(DOCREAD_XLSX, ERR_INVALID, "a sheet is missing");
     write_xlsx("<workbook><sheet", SHEET(""), SHEET(""));
@@ -1168,6 +1175,37 @@ TEST(pptx_notes_charts_and_formulas)
                "| 2025 | 2 |\n\n\n### Notes\n\nSpeak\nslowly\n");
 }
 
+#define RUN_OF(properties, t) "<a:r><a:rPr>" properties "</a:rPr><a:t>" t "</a:t></a:r>"
+
+TEST(links_of_pptx)
+{
+    struct part parts[] = {
+        {"_rels/.rels", RELS("x", "officeDocument", "ppt/presentation.xml")},
+        {"ppt/presentation.xml", "<p><sldId r:id='a'/></p>"},
+        {"ppt/_rels/presentation.xml.rels", RELS("a", "slide", "slides/1.xml")},
+        {"ppt/slides/1.xml",
+         "<p:sld><p:sp><p:cNvPr><a:hlinkClick r:id='l'/></p:cNvPr><a:p>" RUN_OF(
+             "", "see ") RUN_OF("<a:hlinkClick r:id='l' tooltip='t'/>", "one")
+             RUN_OF("", " or ") RUN_OF("<a:hlinkClick r:id='s'/>", "two")
+                 RUN_OF("<a:hlinkClick r:id=''/>",
+                        "!") "<a:endParaRPr><a:hlinkClick "
+                             "r:id='l'/></a:endParaRPr></"
+                             "a:p><a:p>" RUN_OF("", "three") "</a:p></p:sp></p:sld>"},
+        {"ppt/slides/_rels/1.xml.rels",
+         "<r><Relationship Id='l' Type='x/hyperlink' Target='mailto:a@b?c&amp;d' "
+         "TargetMode='External'/><Relationship Id='s' Type='x/slide' "
+         "Target='2.xml'/></r>"}};
+    markdown = true;
+    write_zip("a.pptx", parts, 5);
+    check_read(DOCREAD_PPTX,
+               "<!-- Slide number: 1 -->\nsee [one](mailto:a@b?c&d) or two!\n"
+               "three\n");
+    markdown = false;
+    check_read(
+        DOCREAD_PPTX,
+        "[Reading PowerPoint file from F]\n@@ Slide 1 @@\nsee one or two!\nthree\n");
+}
+
 TEST(docx_charts)
 {
     struct part parts[] = {
@@ -1246,6 +1284,28 @@ TEST(comments_of_xlsx)
     write_zip("a.xlsx", parts, 6);
     check_read(DOCREAD_XLSX, "## S\n\n| 1 |\n| --- |\n\nComment at A2: see below\n\n"
                              "Comment at B7: so\n");
+}
+
+TEST(links_and_headers_of_xlsx)
+{
+    struct part parts[] = {
+        {"_rels/.rels", RELS("x", "officeDocument", "xl/workbook.xml")},
+        {"xl/workbook.xml", "<workbook><sheet name='S' r:id='a'/></workbook>"},
+        {"xl/_rels/workbook.xml.rels", RELS("a", "worksheet", "sheets/1.xml")},
+        {"xl/sheets/1.xml",
+         "<worksheet><row><c><v>1</v></c></row><hyperlinks><hyperlink ref='A1' r:id='l' "
+         "tooltip='t'/><hyperlink ref='B1' location='S!A1'/></hyperlinks><headerFooter> "
+         "<oddHeader>&amp;L&amp;\"Arial,Bold\"&amp;12Left&amp;C&amp;KFF0000A &amp;&amp; "
+         "B&amp;R"
+         "Page &amp;P</oddHeader><firstFooter>&amp;Cend&amp;</firstFooter></headerFooter>"
+         "</worksheet>"},
+        {"xl/sheets/_rels/1.xml.rels",
+         "<r><Relationship Id='l' Type='x/hyperlink' "
+         "TargetMode='External' Target='https://h/?a&amp;b'/></r>"}};
+    markdown = true;
+    write_zip("a.xlsx", parts, 5);
+    check_read(DOCREAD_XLSX, "## S\n\n| 1 |\n| --- |\n\nLink at A1: https://h/?a&b\n\n"
+                             "[Header] Left\tA & B\tPage \n\n[Footer] \tend\n");
 }
 
 TEST(formulas_of_xlsx)
