@@ -150,17 +150,11 @@ static void put_binary(struct view_answer *a, struct str head, uint64_t size)
     bool known = !elf && type && strcmp(type, "application/octet-stream") != 0 &&
                  !str_starts(str_of(type), STR("text/"));
     size_words(size, words);
-    buf_addf(&a->state, "%s%s%s, binary; shell: ",
+    buf_addf(&a->state, "%s%s%s, binary; shell: file, xxd | head",
              elf     ? "ELF, "
              : known ? type
                      : "",
              known ? ", " : "", words);
-    if (str_starts(head, STR("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")))
-        buf_addz(&a->state, "soffice --headless --convert-to FORMAT, if LibreOffice is "
-                            "here: docx, xlsx and pptx can be read, the older formats "
-                            "cannot");
-    else
-        buf_addz(&a->state, "file, xxd | head");
     json_put_z(a->facts, "kind", "binary");
 }
 
@@ -352,6 +346,13 @@ static int view_file(struct view_answer *a, int fd, const struct stat *st, struc
         return 0;
     if (is_document(kind)) {
         view_document(a, kind);
+        return 0;
+    }
+    struct err foreign = ERR_INIT;
+    if (files_is_binary(first) && docread_refuse(fd, &foreign) < 0) {
+        a->failed = true;
+        buf_addf(&a->text, "cannot read %.200s: %s\n", a->q->shown, foreign.text);
+        json_put_z(a->facts, "kind", "binary");
         return 0;
     }
     if (size <= EDIT_FILE_MAX)

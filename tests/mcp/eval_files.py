@@ -25,7 +25,7 @@ GRAMMAR = re.compile("|".join([
     + r"(; more may come)?",
     r"empty file|the document has no text|no output( yet)?",
     r"picture \d+x\d+ px, [\d.]+ (bytes|kB|MB): .+",
-    r".+, binary; shell: (file, xxd \| head|soffice .+)",
+    r".+, binary; shell: file, xxd \| head",
     r"directory: \d+ folders?, \d+ files?(, \d+ hidden)?(; .*)?",
     r"changed .+: \d+ places?, lines? [\d, …]+(; .+)?(, but it no longer parses: .+; "
     r"edit undo=true takes it back)?",
