@@ -46,7 +46,7 @@ struct docx {
     struct buf *hidden_in;  /* where a mark of hidden text is open; NULL: nowhere */
     bool in_check, checked; /* of a form's check box (17.16.7) */
     struct docx_styles styles;
-    struct docx_look look[2]; /* of the paragraph, and of one in a box in it */
+    struct docx_paragraph paragraph[2]; /* of the paragraph, and of one in a box in it */
     int above[LIST_LEVELS]; /* levels of the previous item, and of those it is in */
     int listed;             /* how many; 0: the previous paragraph was not an item */
     size_t rows;            /* of the table */
@@ -121,12 +121,11 @@ static int put_marked(struct docx *d)
 /* Appends the dot or number of an item or heading, where its properties end. */
 static int put_item_mark(struct docx *d)
 {
-    const struct docx_look *look = &d->look[d->nested > 1];
+    const struct docx_paragraph *p = &d->paragraph[d->nested > 1];
     struct buf *out = current(d);
     size_t from = out->n;
-    if (d->markdown && look->item &&
-        !items_next(look->list, look->level > 0 ? look->level - 1 : 0, out) &&
-        look->heading > 0)
+    if (d->markdown && p->item &&
+        !items_next(p->list, p->level > 0 ? p->level - 1 : 0, out) && p->heading > 0)
         buf_truncate(out, from);
     return 0;
 }
@@ -137,7 +136,7 @@ static int put_item_mark(struct docx *d)
  */
 static int indent(struct docx *d)
 {
-    int level = d->look[0].level;
+    int level = d->paragraph[0].level;
     while (d->listed > 0 && d->above[d->listed - 1] >= level)
         d->listed--;
     int columns = 3 * d->listed;
@@ -149,8 +148,8 @@ static int indent(struct docx *d)
 static int put_markdown(struct docx *d)
 {
     struct str text = str_trim(buf_str(&d->text));
-    int heading = d->look[0].heading;
-    bool item = d->look[0].item && heading <= 0;
+    int heading = d->paragraph[0].heading;
+    bool item = d->paragraph[0].item && heading <= 0;
     if (text.n == 0 || (item && str_eq(text, STR("-"))))
         return 0;
     if (d->listed && !item && buf_addc(d->out, '\n') < 0)
@@ -171,7 +170,7 @@ static int end_paragraph(struct docx *d)
     if (d->cells || d->nested > 0)
         return buf_addc(&d->aside, d->cells ? ' ' : '\n');
     bool marked = d->x.depth == d->body;
-    if (!marked && d->markdown && d->look[0].heading > 0 && d->body != ASIDE)
+    if (!marked && d->markdown && d->paragraph[0].heading > 0 && d->body != ASIDE)
         marked = flush_aside(d) == 0; /* a heading that something holds */
     if (!marked) {
         int rc = buf_adds(&d->aside, buf_str(&d->text));
@@ -349,7 +348,7 @@ static int open(struct docx *d)
         d->in_look = is;
         break;
     case 'p':
-        d->look[d->nested++ > 0] = (struct docx_look){0};
+        d->paragraph[d->nested++ > 0] = (struct docx_paragraph){0};
         break;
     case 'r':
         d->hidden = false;
@@ -435,7 +434,7 @@ static int step(struct docx *d, enum xml_kind k)
             return d->in_look == 'P' ? put_item_mark(d) : 0;
         }
         if (k == XML_OPEN && d->in_look == 'P')
-            docx_styles_look(&d->styles, &d->x, &d->look[d->nested > 1]);
+            docx_styles_take(&d->styles, &d->x, &d->paragraph[d->nested > 1]);
         else if (k == XML_OPEN && xml_is(&d->x, "rPrChange"))
             d->in_look = 0;
         else if (k == XML_OPEN && d->in_look == 'l' && xml_is(&d->x, "vanish"))

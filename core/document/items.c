@@ -24,7 +24,7 @@ void items_number(struct buf *out, char format, int n)
     else if (kind == 'a' && n > 0 && n <= 26 * LETTERS_MAX)
         for (int i = 0; i <= (n - 1) / 26; i++)
             buf_addc(out, (char)(('A' + (n - 1) % 26) | lower));
-    else if (format == 'o')
+    else if (format == 'o' && n > 0)
         buf_addf(out, "%d%.2s", n,
                  "thstndrd" + (n / 10 % 10 != 1 && n % 10 < 4 ? n % 10 * 2 : 0));
     else if (format != '_')

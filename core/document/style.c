@@ -12,7 +12,7 @@ enum {
 };
 
 struct style {
-    struct docx_look look; /* without the list */
+    struct docx_paragraph paragraph; /* without the list */
     char *list, *based;    /* ids, or NULL */
 };
 
@@ -79,21 +79,21 @@ static struct style *add_style(struct docx_styles *s, const struct xml *x)
     struct style *style = id ? arena_get(&s->memory, sizeof(*style)) : NULL;
     if (!style)
         return NULL;
-    style->look.heading = heading_of(str_of(id));
+    style->paragraph.heading = heading_of(str_of(id));
     map_put(&s->styles, str_of(id), style);
     return style;
 }
 
 /* Takes a property that styles and paragraphs have. Returns false if it is another one.
  */
-static bool take_look(struct docx_look *look, const struct xml *x)
+static bool take_common(struct docx_paragraph *p, const struct xml *x)
 {
     if (xml_is(x, "outlineLvl"))
-        look->heading = outline_of(x);
+        p->heading = outline_of(x);
     else if (xml_is(x, "numPr"))
-        look->item = true;
+        p->item = true;
     else if (xml_is(x, "ilvl"))
-        look->level = number_in(x, "val", LIST_LEVELS - 1) + 1;
+        p->level = number_in(x, "val", LIST_LEVELS - 1) + 1;
     else
         return false;
     return true;
@@ -102,10 +102,11 @@ static bool take_look(struct docx_look *look, const struct xml *x)
 static void take_property(struct docx_styles *s, struct style *style, const struct xml *x)
 {
     char *name;
-    if (take_look(&style->look, x))
+    if (take_common(&style->paragraph, x))
         return;
-    if (xml_is(x, "name") && (name = id_of(s, x, "val")) != NULL && !style->look.heading)
-        style->look.heading = heading_of(str_of(name));
+    if (xml_is(x, "name") && (name = id_of(s, x, "val")) != NULL &&
+        !style->paragraph.heading)
+        style->paragraph.heading = heading_of(str_of(name));
     else if (xml_is(x, "basedOn"))
         style->based = id_of(s, x, "val");
     else if (xml_is(x, "numId"))
@@ -128,49 +129,51 @@ static void read_styles(struct docx_styles *s, struct str part)
 }
 
 /* Puts a paragraph into a list; a list may have the levels of a style's. */
-static void set_list(const struct docx_styles *s, struct docx_look *look, const char *id)
+static void set_list(const struct docx_styles *s, struct docx_paragraph *p,
+                     const char *id)
 {
     const struct style *style;
     if (!id)
         return;
-    look->list = map_get(&s->lists, str_of(id));
-    if (look->list && look->list->link &&
-        (style = map_get(&s->styles, str_of(look->list->link))) != NULL && style->list)
-        look->list = map_get(&s->lists, str_of(style->list));
-    look->item = !str_eq(str_of(id), STR("0")); /* 17.9.18: not in the style's list */
+    p->list = map_get(&s->lists, str_of(id));
+    if (p->list && p->list->link &&
+        (style = map_get(&s->styles, str_of(p->list->link))) != NULL && style->list)
+        p->list = map_get(&s->lists, str_of(style->list));
+    p->item = !str_eq(str_of(id), STR("0")); /* 17.9.18: not in the style's list */
 }
 
 /* Applies a style, and of the styles that it is based on what it leaves open. */
-static void apply(const struct docx_styles *s, char *id, struct docx_look *look)
+static void apply(const struct docx_styles *s, char *id, struct docx_paragraph *p)
 {
     const struct style *style = id ? map_get(&s->styles, str_of(id)) : NULL;
     const char *list = NULL;
     if (id && !style)
-        look->heading = heading_of(str_of(id));
+        p->heading = heading_of(str_of(id));
     for (int i = 0; style && i < BASED_MAX; i++) {
-        if (look->heading == 0)
-            look->heading = style->look.heading;
-        if (!look->level)
-            look->level = style->look.level;
+        if (p->heading == 0)
+            p->heading = style->paragraph.heading;
+        if (!p->level)
+            p->level = style->paragraph.level;
         list = list ? list : style->list;
-        look->item = look->item || style->look.item;
+        p->item = p->item || style->paragraph.item;
         style = style->based ? map_get(&s->styles, str_of(style->based)) : NULL;
     }
-    set_list(s, look, list);
+    set_list(s, p, list);
 }
 
-void docx_styles_look(struct docx_styles *s, const struct xml *x, struct docx_look *look)
+void docx_styles_take(struct docx_styles *s, const struct xml *x,
+                      struct docx_paragraph *p)
 {
     struct arena_mark mark = arena_mark(&s->memory);
-    look->past = look->past || xml_is(x, "pPrChange");
-    if (look->past || take_look(look, x))
+    p->past = p->past || xml_is(x, "pPrChange");
+    if (p->past || take_common(p, x))
         return;
     if (xml_is(x, "pStyle"))
-        apply(s, id_of(s, x, "val"), look);
+        apply(s, id_of(s, x, "val"), p);
     else if (xml_is(x, "numId"))
-        set_list(s, look, id_of(s, x, "val"));
+        set_list(s, p, id_of(s, x, "val"));
     else if (xml_is(x, "del") || xml_is(x, "moveFrom")) /* its end is gone */
-        look->item = false;
+        p->item = false;
     arena_back(&s->memory, mark);
 }
 

@@ -20,7 +20,7 @@ struct docx_styles {
 };
 
 /* The properties of a paragraph; zeroed where it begins. */
-struct docx_look {
+struct docx_paragraph {
     int heading; /* its level, 1 to 6; 0 or -1: not a heading */
     bool item;
     bool past;              /* what follows are those before a tracked change */
@@ -34,7 +34,8 @@ void docx_styles_release(struct docx_styles *s);
 void docx_styles_read(struct docx_styles *s, struct package *p, struct str name,
                       struct str rels);
 /* Takes an element that was opened in a paragraph's properties. */
-void docx_styles_look(struct docx_styles *s, const struct xml *x, struct docx_look *look);
+void docx_styles_take(struct docx_styles *s, const struct xml *x,
+                      struct docx_paragraph *p);
 /*
  * Returns the target of the link that was opened; NULL if it leads into the document, or
  * nowhere.
