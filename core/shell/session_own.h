@@ -104,7 +104,7 @@ struct session_run {
     uint64_t seq;        /* of the last command typed */
     uint64_t own_seq;    /* the last command of the server's own; 0: none */
     struct buf text;     /* owned: the command, until it has begun */
-    bool traced;         /* the typed line itself keeps set -x quiet */
+    bool traced;         /* a bash, whose typed line itself keeps set -x quiet */
     bool shown;          /* set -v may show our trap on EXIT */
     uint64_t seen;       /* output given to callers up to here */
     uint64_t idle_bytes; /* output outside of commands since then */

@@ -86,7 +86,7 @@ static void begin(struct session *s, struct op *op)
         session_look_begins(s);
         struct buf line = BUF_INIT(1024);
         enum shell_line how = session_run_line(s, op->with_stdin, session_edits(s));
-        s->run.traced = how != LINE_RUN_KEY;
+        s->run.traced = s->sh.kind != SHELL_POSIX && how != LINE_RUN_KEY;
         s->run.shown = how >= LINE_RUN_LOUD || strchr(s->report.flags, 'v');
         session_add_line(s, &line, how);
         session_store_command(s, buf_str(&line), !op->detach && op->owner);

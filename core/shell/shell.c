@@ -309,9 +309,12 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
     case LINE_CLEAR: /* without line editing: VKILL, and what busybox takes for it */
         return buf_addz(out, is_bash(sh) ? "\033[7723~" : "\005\025");
     case LINE_ATTACH:
-        return buf_addf(out, " __od%u_a 1 %llu\n", g, (unsigned long long)seq);
     case LINE_DETACH:
-        return buf_addf(out, " __od%u_a '' %llu\n", g, (unsigned long long)seq);
+        buf_addf(out, " __od%u_a %s %llu", g, what == LINE_ATTACH ? "1" : "''",
+                 (unsigned long long)seq);
+        if (!is_bash(sh))
+            buf_addf(out, ";\\eval \"$__od%u_Z\"", g);
+        return buf_addc(out, '\n');
     }
     return -1;
 }
@@ -332,7 +335,10 @@ static bool number(const char **p, const char *end, uint64_t *v)
     return true;
 }
 
-enum { MARK_MAX = 96 }; /* longer than any mark */
+enum {
+    MARK_MAX = 96,  /* longer than any mark */
+    TRACE_MAX = 512 /* and than the trace of our code in a shell other than bash */
+};
 
 /* 1: a mark of n bytes; 0: may become one; -1: none. */
 static int parse_mark(struct str s, size_t head, struct mark *m)
@@ -378,6 +384,30 @@ static long find_head(struct str bytes, struct str want)
     return -1;
 }
 
+size_t shell_trace(const struct shell *sh, struct str output)
+{
+    char name[24];
+    int n = snprintf(name, sizeof(name), "__od%u_%s", sh->gen, is_bash(sh) ? "e " : "");
+    long last = -1;
+    while (!is_bash(sh)) { /* the last lines */
+        const char *nl = output.n ? memrchr(output.p, '\n', output.n - 1) : NULL;
+        size_t at = nl ? (size_t)(nl + 1 - output.p) : 0;
+        if (str_find(str_sub(output, at, output.n), str_n(name, (size_t)n)) < 0)
+            return output.n;
+        output.n = at;
+    }
+    for (size_t at = 0;;) {
+        long hit = str_find(str_sub(output, at, output.n), str_n(name, (size_t)n));
+        if (hit < 0)
+            break;
+        last = (long)at + hit;
+        at = (size_t)last + (size_t)n;
+    }
+    while (last > 0 && output.p[last - 1] != '\n')
+        last--;
+    return last < 0 ? output.n : (size_t)last;
+}
+
 bool shell_mark(const struct shell *sh, struct str bytes, struct mark *m,
                 size_t *keep)
 {
@@ -412,24 +442,11 @@ bool shell_mark(const struct shell *sh, struct str bytes, struct mark *m,
             break;
     }
     *keep = bytes.n - tail;
-    return false;
-}
-
-size_t shell_trace(const struct shell *sh, struct str output)
-{
-    char name[24];
-    int n = snprintf(name, sizeof(name), "__od%u_e ", sh->gen);
-    long last = -1;
-    for (size_t at = 0;;) {
-        long hit = str_find(str_sub(output, at, output.n), str_n(name, (size_t)n));
-        if (hit < 0)
-            break;
-        last = (long)at + hit;
-        at = (size_t)last + (size_t)n;
+    if (!is_bash(sh) && tail == 0) { /* or the last lines are our trace */
+        from = bytes.n > TRACE_MAX ? bytes.n - TRACE_MAX : 0;
+        *keep = from + shell_trace(sh, str_sub(bytes, from, bytes.n));
     }
-    while (last > 0 && output.p[last - 1] != '\n')
-        last--;
-    return last < 0 ? output.n : (size_t)last;
+    return false;
 }
 
 bool shell_echo(const struct shell *sh, struct str bytes, size_t *at, size_t *len)

@@ -143,8 +143,9 @@ bool shell_mark(const struct shell *sh, struct str bytes, struct mark *m,
                 size_t *keep);
 
 /*
- * Where the trace of our own code begins in the last bytes of a command's output, which a
- * command leaves that turns set -x on; output.n: there is none.
+ * Where the trace of our own code begins in the last bytes of a command's output, which in
+ * bash a command leaves that turns set -x on; output.n: there is none. In other shells it
+ * is the last lines that have a name of ours: shell_mark keeps these back.
  */
 size_t shell_trace(const struct shell *sh, struct str output);
 
