@@ -114,7 +114,7 @@ __od_G() {
     case ${1-} in 14[789]|150) __od_J=j;; esac
     [[ ! -o emacs && ! -o vi ]] || __od_g=!
     __od_g+=${__od_3-}
-    [[ -t 1 || -t 254 ]] || __od_g+=@
+    [[ -t 1 || -t 29 ]] || __od_g+=@
     [[ ! -s $__od_d/h ]] || __od_g+='='
     case ${PROMPT_COMMAND[*]-} in ''|__od_q|"$__od_A"*__od_Y) ;; *) __od_P;; esac
 #? pty
@@ -263,14 +263,14 @@ __od_w=$__od_R' <"$__od_d/i"; { __od_e "$?";} 2>/dev/null'
 __od_0=$__od_R' </dev/null; { __od_e "$?";} 2>/dev/null'
 # The same three where a trap is set, or set -e, -x or -T, or the command may set one. Neither
 # set -e nor the ERR trap looks at the status of `! eval`, but both look at each command
-# within, as long as set -e comes within, too. PIPESTATUS has the status as it is. 254 is
+# within, as long as set -e comes within, too. PIPESTATUS has the status as it is. 29 is
 # where the output went before; if it is closed, our code is not silent. The file h has the
 # traps.
 __od_N() {
     __od_D=' >/dev/null 2>/dev/null'
-    case ${BASH_XTRACEFD-} in ''|25?|*[!0-9]*) ;; *) __od_D+=" $BASH_XTRACEFD>/dev/null";; esac
+    case ${BASH_XTRACEFD-} in ''|29|255|*[!0-9]*) ;; *) __od_D+=" $BASH_XTRACEFD>/dev/null";; esac
     __od_X1='__od_g&&__od_S&&! \builtin eval "$__od_x{ __od_b&&\\builtin : __od_;}'$__od_D$'\n${__od_j[1]-}"'
-    __od_i='; { ( \builtin printf %s\\n "$? $PIPESTATUS" >|"$__od_d/q";\builtin trap -p DEBUG ERR RETURN>|"$__od_d/h");__od_M "$-";} 2>/dev/null 254>&1'$__od_D'||{ \builtin printf %s\\n "- $PIPESTATUS" >|"$__od_d/q";__od_M "$-";}'
+    __od_i='; { ( \builtin printf %s\\n "$? $PIPESTATUS" >|"$__od_d/q";\builtin trap -p DEBUG ERR RETURN>|"$__od_d/h");__od_M "$-";} 2>/dev/null 29>&1'$__od_D'||{ \builtin printf %s\\n "- $PIPESTATUS" >|"$__od_d/q";__od_M "$-";}'
     __od_w1=$__od_X1' <"$__od_d/i"'$__od_i
     __od_01=$__od_X1' </dev/null'$__od_i
     __od_X1+=$__od_i
