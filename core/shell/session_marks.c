@@ -204,6 +204,7 @@ static void on_mark(struct session *s, const struct mark *m, uint64_t at)
     const struct command *c = &s->cmd;
     TRACE(TRACE_SESSION, "session %s: mark %c %llu at %llu in state %d", s->name, m->kind,
           (unsigned long long)m->seq, (unsigned long long)at, (int)s->state);
+    session_idle_line(s);
     switch (m->kind) {
     case 'S':
         if (s->state == SESSION_TYPED && m->seq == c->seq)
@@ -269,12 +270,14 @@ static void scan(struct session *s)
         struct mark m;
         size_t keep = 0;
         struct str bytes = rest ? left : str_n(chunk, n);
-        bool idle = s->state == SESSION_IDLE && !s->tty.attached;
+        /* The keeper may read what jobs printed after the next command was typed. */
+        bool idle = (s->state == SESSION_IDLE || s->state == SESSION_TYPED) &&
+                    !s->tty.attached;
         if (shell_mark(&s->sh, bytes, &m, &keep)) {
             s->scan.at = left_at = at + m.at + m.len;
             left = str_sub(bytes, m.at + m.len, bytes.n);
             if (idle)
-                session_add_idle(s, m.at);
+                session_add_idle(s, str_sub(bytes, 0, m.at));
             uint64_t upto = at + m.at;
             session_ask_scan(s, str_sub(bytes, 0, m.at));
             on_mark(s, &m, upto);
@@ -284,7 +287,7 @@ static void scan(struct session *s)
             left.n = 0;
             session_ask_scan(s, str_sub(bytes, 0, keep));
             if (idle)
-                session_add_idle(s, keep);
+                session_add_idle(s, str_sub(bytes, 0, keep));
             budget -= keep < budget ? keep : budget;
             if (keep == 0 && n < SCRATCH && !rest)
                 break; /* the beginning of a mark: wait for the rest */

@@ -108,6 +108,8 @@ struct session_run {
     bool shown;          /* set -v may show our trap on EXIT */
     uint64_t seen;       /* output given to callers up to here */
     uint64_t idle_bytes; /* output outside of commands since then */
+    uint64_t idle_line;  /* how much of that is the line that has no end yet */
+    unsigned idle_step;  /* how much of it is as a line about jobs */
     enum op_state untold; /* how the last command ended, if no caller was told: OP_ENDED,
                              OP_SHELL_ENDED; else OP_NOTHING */
 };
@@ -552,7 +554,12 @@ void session_keep(char **text, struct str s);
 /* session_run.c */
 /* Notes that callers have the output up to this offset. */
 void session_seen(struct session *s, uint64_t upto);
-void session_add_idle(struct session *s, uint64_t bytes);
+/*
+ * Counts output outside of commands, except what a shell says of its jobs: from the first
+ * such line to the next mark, at which session_idle_line begins again.
+ */
+void session_add_idle(struct session *s, struct str output);
+void session_idle_line(struct session *s);
 void session_no_idle(struct session *s);
 /* Keeps how the last command ended until a caller is told; OP_NOTHING: one was. */
 void session_set_untold(struct session *s, enum op_state how);

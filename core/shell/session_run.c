@@ -167,7 +167,30 @@ void session_seen(struct session *s, uint64_t upto)
 }
 
 void session_no_idle(struct session *s) { s->run.idle_bytes = 0; }
-void session_add_idle(struct session *s, uint64_t bytes) { s->run.idle_bytes += bytes; }
+
+void session_idle_line(struct session *s) { s->run.idle_line = s->run.idle_step = 0; }
+
+void session_add_idle(struct session *s, struct str output)
+{
+    /* "[1]+  Done", "[1] + Done" */
+    static const char *const form[] = {"[",   "0123456789", "0123456789]",
+                                       " +-", " +-",        " "};
+    enum { ABOUT_JOBS = sizeof(form) / sizeof(form[0]), ANOTHER };
+    for (; output.n > 0 && s->run.idle_step != ABOUT_JOBS;
+         output = str_sub(output, 1, output.n)) {
+        char c = output.p[0];
+        s->run.idle_bytes++;
+        s->run.idle_line++;
+        if (c == '\n')
+            session_idle_line(s);
+        else if (s->run.idle_step == ANOTHER || !c || !strchr(form[s->run.idle_step], c))
+            s->run.idle_step = ANOTHER;
+        else if (!strchr("0123456789", c) || s->run.idle_step == 1)
+            s->run.idle_step++;
+        if (s->run.idle_step == ABOUT_JOBS)
+            s->run.idle_bytes -= s->run.idle_line;
+    }
+}
 
 void session_command_runs(struct session *s) { buf_release(&s->run.text); }
 

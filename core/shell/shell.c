@@ -349,7 +349,7 @@ static int parse_mark(struct str s, size_t head, struct mark *m)
     uint64_t v[3] = {0, 0, 0};
     int n = 0;
     m->kind = *p++;
-    if (!strchr("SEPIHAU", m->kind) || m->kind == 0)
+    if (!strchr("SEPIHAUN", m->kind) || m->kind == 0)
         return -1;
     while (p < end && *p == ';' && n < 3) {
         p++;

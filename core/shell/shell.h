@@ -18,6 +18,7 @@
  *   ESC ] 7723 ; NONCE ; A ; SEQ ; ASKED BEL  attached or detached: set the terminal;
  *                                    ASKED: the number that LINE_ATTACH or _DETACH had
  *   ESC ] 7723 ; NONCE ; U ; SEQ BEL          the user's hooks at the prompt have run
+ *   ESC ] 7723 ; NONCE ; N ; SEQ BEL          a bash has told of its jobs
  *
  * Marks go to /dev/tty, so redirections of the shell do not lose them. The shell also
  * appends records to the file `r` of its directory, whose fields end in NUL: "E" or
@@ -129,7 +130,7 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
 #define SHELL_ENV_BEGINS "+"
 
 struct mark {
-    char kind; /* S E P I H A U */
+    char kind; /* S E P I H A U N */
     uint64_t seq;
     unsigned gen;
     int status;     /* of an A: ASKED; INT_MAX: an older shell did not print it */

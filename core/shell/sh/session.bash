@@ -63,7 +63,7 @@ case ${POSIXLY_CORRECT+x} in
 x) \unset -f builtin enable;;
 *) POSIXLY_CORRECT=y; \unset -f builtin enable unset; \unset -v POSIXLY_CORRECT;;
 esac 2>/dev/null
-\enable builtin bind break command declare eval local printf read return shopt trap unset 2>/dev/null
+\enable builtin bind break command declare eval jobs local printf read return shopt trap unset 2>/dev/null
 #?
 #? new
 \enable mapfile 2>/dev/null
@@ -215,7 +215,13 @@ __od_V() {
 __od_q() {
     __od_i=${1-$?}
     case ${PS1-}${PS0-} in ?*) __od_U;; esac
+    case ${!-} in ?*) __od_n;; esac
     case $__od_f in 1) __od_f=;; *) { __od_Q "$__od_i";} 2>/dev/null;; esac
+}
+# bash tells of jobs right after this: here they have an end, which the worker sees.
+__od_n() {
+    \builtin jobs -n >&2
+    \builtin printf "$__od_K;N;$__od_n\a" >&"$__od_t"
 }
 # One that follows no end. A command that was interrupted (it began: r) ends here like any
 # other, so that the terminal is the worker's to set until the acknowledgement.
