@@ -63,7 +63,7 @@ case ${POSIXLY_CORRECT+x} in
 x) \unset -f builtin enable;;
 *) POSIXLY_CORRECT=y; \unset -f builtin enable unset; \unset -v POSIXLY_CORRECT;;
 esac 2>/dev/null
-\enable builtin bind break command declare eval jobs local printf read return shopt trap unset 2>/dev/null
+\enable builtin bind break command declare eval local printf read return shopt trap unset 2>/dev/null
 #?
 #? new
 \enable mapfile 2>/dev/null
@@ -122,11 +122,11 @@ __od_G() {
     [[ $__od_t != 255 || -t 255 ]] || __od_t=$__od_y __od_C=${__od_C%255*}$__od_y$'\n'
 #?
 }
-# PS1 and PS0 are empty at a prompt that is not for a person.
+# PS1 and PS0 are empty at a prompt that is not for a person, but for a mark in PS1.
 __od_U() {
     # By printf -v, as a failed assignment would end the function's callers, too.
     [[ $__od_v ]] || {
-        case ${PS1-} in ?*) __od_u=$PS1; \builtin printf -v PS1 '' 2>/dev/null || __od_v=r;; esac
+        case ${PS1-} in *"$__od_K;N"*) PS1=;; ?*) __od_u=$PS1; \builtin printf -v PS1 '' 2>/dev/null || __od_v=r;; esac
         __od_4=${PS0-}
         \builtin printf -v PS0 '' 2>/dev/null || __od_v=r
     }
@@ -181,7 +181,7 @@ __od_H() {
 __od_A='__od_y&&\builtin : __od_'$'\n'
 __od_y() {
     __od_z=$?
-    case $__od_f in 1) __od_z=$__od_s;; esac
+    case $__od_f$__od_r in 1*) __od_z=$__od_s;; y) { __od_e "$__od_z";} 2>/dev/null;; esac
     \builtin return "$__od_z"
 }
 __od_Y() {
@@ -214,14 +214,10 @@ __od_V() {
 # Prompt.
 __od_q() {
     __od_i=${1-$?}
-    case ${PS1-}${PS0-} in ?*) __od_U;; esac
-    case ${!-} in ?*) __od_n;; esac
+    case ${PS1-}${PS0-} in ''|*"$__od_K;N"*) ;; *) __od_U;; esac
+    # bash tells of its jobs after this; the mark ends that.
+    case ${!-}$__od_v in *[0-9]) \builtin printf -v PS1 "$__od_K;N;1\a" 2>/dev/null;; esac
     case $__od_f in 1) __od_f=;; *) { __od_Q "$__od_i";} 2>/dev/null;; esac
-}
-# bash tells of jobs right after this: here they have an end, which the worker sees.
-__od_n() {
-    \builtin jobs -n >&2
-    \builtin printf "$__od_K;N;$__od_n\a" >&"$__od_t"
 }
 # One that follows no end. A command that was interrupted (it began: r) ends here like any
 # other, so that the terminal is the worker's to set until the acknowledgement.
@@ -323,6 +319,7 @@ __od_N
 # reading too: where nobody else reads (the worker died), SIGPIPE would end this shell.
 __od_v() {
     __od_f=1
+    case ${PS1-} in *"$__od_K;N"*) __od_U;; esac
     case ${PROMPT_COMMAND-} in *__od_Y) __od_O=$PROMPT_COMMAND; \builtin printf -v PROMPT_COMMAND __od_V;; esac
     { \builtin printf '+\0'; \builtin declare -px; \builtin printf '\0';} 1<>"$__od_d/e"
     __od_T
@@ -376,6 +373,7 @@ case ${HISTCONTROL-} in
 *ignorespace*|*ignoreboth*) ;;
 *) \builtin printf -v HISTCONTROL %s "ignorespace${HISTCONTROL:+:$HISTCONTROL}";;
 esac
+case ${PS1-} in *$__od_k*) \builtin printf -v PS1 '';; esac
 __od_u=${PS1:-${OD_PS1_-}}
 OD_PS1_=$__od_u __od_v= __od_4=
 case ${PS0-} in *$__od_k*) ;; *) __od_4=${PS0-};; esac
