@@ -313,7 +313,7 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
         buf_addf(out, " __od%u_a %s %llu", g, what == LINE_ATTACH ? "1" : "''",
                  (unsigned long long)seq);
         if (!is_bash(sh))
-            buf_addf(out, ";\\eval \"$__od%u_Z\"", g);
+            buf_addf(out, ";\\eval \"${__od%u_Z-}\"", g);
         return buf_addc(out, '\n');
     }
     return -1;
