@@ -328,7 +328,7 @@ static void session_bury(void *p)
 static void remove_files(struct session *s)
 {
     static const char *const names[] = {"c", "h", "q", "r", "p", "e",
-                                       "i", "o", "t", "x", "n"};
+                                        "i", "o", "t", "x", "n"};
     char path[300];
     for (size_t i = 0; s->sh.dir[0] && i < sizeof(names) / sizeof(names[0]); i++) {
         snprintf(path, sizeof(path), "%s/%s", s->sh.dir, names[i]);
