@@ -844,6 +844,7 @@ TEST(html)
                "3. c\n- x\n4. d\n7. g\n- y");
     check_html("<ol type=a start=26><li>c<ol type='I'><li>x<li value=4>y</ol><li>d</ol>",
                "z. c\nI. x\nIV. y\naa. d");
+    check_html("<ol type=o><li>c<li value=4294967290>x</ol>", "1st. c\n-6. x");
     check_html("<li><input type=checkbox checked=''>on<li><input type='checkbox'/> off",
                "- ☒ on\n- ☐ off");
     check_html("a<img hidden src=a.png alt='a cat &amp; a mat'><img alt=''>b",
