@@ -55,7 +55,7 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
                      "answer; see %s -s %s --logs --offset %llu",
                      (unsigned long long)s->run.idle_bytes, op_command(op), s->name,
                      (unsigned long long)s->run.seen);
-            op_note(op, NOTE_BACKGROUND, text, s->run.seen, c->typed_at);
+            op_note(op, NOTE_BACKGROUND, text, s->run.seen, begin_of_output);
         }
         if (s->gone.fresh && !op->settled) {
             char again[400 + sizeof(s->env.lost)];
