@@ -32,6 +32,7 @@ struct folder_copy {
     char place[2 * PATH_MAX]; /* where it shall be, there or here */
     char token[TOKEN + 1];
     struct fileact *f; /* packs or unpacks here; NULL: it does not run */
+    int helpers;       /* it, and canceled ones that remove what they have unpacked */
     bool moving;       /* the request sends the folder, and does not look */
     bool whole;        /* all of the archive was transferred */
     bool answered;     /* the folder is there; the packer here may go on */
@@ -90,6 +91,13 @@ static void on_here_done(void *arg, struct str result, const struct err *e)
     json_free(j);
 }
 
+static void on_here_gone(void *arg)
+{
+    struct folder_copy *c = arg;
+    if (--c->helpers == 0 && c->link.over)
+        loop_stop(c->link.loop);
+}
+
 static void put_name(struct json *args, const char *name, struct str path)
 {
     char other[32];
@@ -106,9 +114,10 @@ static void put_name(struct json *args, const char *name, struct str path)
 /* Packs the folder here, or unpacks into it. */
 static int start_here(struct folder_copy *c)
 {
-    static const struct fileact_events packs = {.data = on_tar, .done = on_here_done};
-    static const struct fileact_events unpacks = {.room = on_tar_room,
-                                                  .done = on_here_done};
+    static const struct fileact_events packs = {
+        .data = on_tar, .done = on_here_done, .gone = on_here_gone};
+    static const struct fileact_events unpacks = {
+        .room = on_tar_room, .done = on_here_done, .gone = on_here_gone};
     struct json *args = json_object();
     random_hex(c->token, TOKEN);
     put_name(args, c->link.put ? "path" : "to", str_of(c->link.put ? c->near : c->place));
@@ -124,6 +133,7 @@ static int start_here(struct folder_copy *c)
     c->f = fileact_start(c->link.loop, &spec, c->link.put ? &packs : &unpacks, c,
                          &c->link.e);
     json_free(args);
+    c->helpers += c->f != NULL;
     return c->f ? 0 : -1;
 }
 
@@ -315,6 +325,8 @@ int exec_folder(const struct exec_options *o, int signals, struct err *why)
         rc = err_sys(why, errno, "cannot find the current directory");
     if (rc == 0)
         rc = copy_run(&c->link, signals, why);
+    if (c->helpers > 0) /* until the last is gone, or another signal comes */
+        loop_run(c->link.loop);
     if (rc < 0) {
         status = exec_fail(o, why);
     } else if (c->link.status != 0) {

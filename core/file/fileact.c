@@ -646,7 +646,13 @@ static void on_swept(struct job *j, const struct err *e)
     (void)e;
 }
 
-static void on_swept_gone(void *owner) { free_fileact(owner); }
+static void on_swept_gone(void *owner)
+{
+    struct fileact *f = owner;
+    if (f->ev.gone)
+        f->ev.gone(f->arg);
+    free_fileact(f);
+}
 
 /* The helper is gone, and done was called. */
 static void on_gone(void *owner)
@@ -658,7 +664,7 @@ static void on_gone(void *owner)
     f->job = NULL;
     f->spec.resumed = false;
     if (!f->staged || !start_job(f, "sweeping", sweep, &sweeping, &e))
-        free_fileact(f);
+        on_swept_gone(f);
 }
 
 static struct job *start_job(struct fileact *f, const char *what, job_fn *fn,

@@ -74,6 +74,7 @@ struct fileact_events {
     void (*room)(void *arg); /* fileact_write has room again; may be NULL */
     /* Called once: result is a JSON object, or e is set. f is not valid after it. */
     void (*done)(void *arg, struct str result, const struct err *e);
+    void (*gone)(void *arg); /* what was staged is removed, at last; may be NULL */
 };
 
 /* Returns whether verb is an action. */

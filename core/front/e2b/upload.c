@@ -217,7 +217,7 @@ static bool twice(const struct e2b_upload *u, struct str path)
 
 static int begin_part(struct e2b_upload *u, struct str path, struct err *e)
 {
-    static const struct fileact_events events = {NULL, on_room, on_done};
+    static const struct fileact_events events = {.room = on_room, .done = on_done};
     char token[33];
     if (twice(u, path))
         return err_set(e, ERR_INVALID, "an upload has two files for %.300s", path.p);

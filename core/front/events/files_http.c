@@ -343,9 +343,9 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
                                  bool input, const char *type)
 {
     static const struct fileact_events looks = {.done = on_done};
-    static const struct fileact_events sends = {on_data, NULL, on_done};
-    static const struct fileact_events takes = {NULL, on_input_room, on_done};
-    static const struct fileact_events content = {on_content, NULL, on_done};
+    static const struct fileact_events sends = {.data = on_data, .done = on_done};
+    static const struct fileact_events takes = {.room = on_input_room, .done = on_done};
+    static const struct fileact_events content = {.data = on_content, .done = on_done};
     struct events *ev = req_arg(r);
     struct err e = ERR_INIT;
     struct sandbox_place place;

@@ -227,7 +227,8 @@ static void on_cancel(void *owner)
 int transfer_start(struct transfer_call *t, const struct transfer_ask *q,
                    const struct json *args, bool input, bool output, struct err *e)
 {
-    static const struct fileact_events events = {on_data, on_input_room, on_done};
+    static const struct fileact_events events = {
+        .data = on_data, .room = on_input_room, .done = on_done};
     char token[TRANSFER_TOKEN + 1];
     struct files_ask ask = {.verb = q->verb,
                             .args = q->args,
