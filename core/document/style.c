@@ -13,7 +13,7 @@ enum {
 
 struct style {
     struct docx_paragraph paragraph; /* without the list */
-    char *list, *based;    /* ids, or NULL */
+    char *list, *based;              /* ids, or NULL */
 };
 
 /* Letters in either case, without spaces: "heading 1", "Heading1". */
