@@ -124,11 +124,14 @@ __od_G() {
 }
 # PS1 and PS0 are empty at a prompt that is not for a person, but for a mark in PS1.
 __od_U() {
-    # By printf -v, as a failed assignment would end the function's callers, too.
     [[ $__od_v ]] || {
-        case ${PS1-} in *"$__od_K;N"*) PS1=;; ?*) __od_u=$PS1; \builtin printf -v PS1 '' 2>/dev/null || __od_v=r;; esac
+        case ${PS1-} in *"$__od_K;N"*) PS1=;; ?*) __od_u=$PS1;; esac
         __od_4=${PS0-}
-        \builtin printf -v PS0 '' 2>/dev/null || __od_v=r
+#? new
+        case ${PS1+${PS1@a}}${PS0+${PS0@a}} in ''|x|xx) PS1= PS0=; \builtin return;; esac
+#?
+        # By printf -v, as a failed assignment would end the function's callers, too.
+        { \builtin printf -v PS1 '' && \builtin printf -v PS0 '';} 2>/dev/null || __od_v=r
     }
 }
 # End: the record, the mark, then input is dropped until the acknowledgement. $2 is set
