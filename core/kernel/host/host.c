@@ -35,7 +35,7 @@ enum {
     WINDOW = 1 << 20, /* if the engine sets none */
     TAIL_MAX = 4096,
     DRAIN_MS = 200,
-    TRY_MS = 20000, /* for sockets in a folder, before TCP is tried */
+    TRY_MS = 20000,   /* for sockets in a folder, before TCP is tried */
     POLITE_MS = 2000, /* between shutdown_request, TERM and KILL */
     LEAVE_MS = 10000, /* for a kernel that ends by itself */
     PRESS_MS = 2000,  /* between two interrupts, and before "stuck" */
@@ -46,6 +46,7 @@ extern char **environ;
 
 static void spawn_kernel(struct kernel_host *h);
 static void close_outlets(struct kernel_host *h);
+static void read_outlets(struct kernel_host *h);
 static void end_kernel(struct kernel_host *h, bool restart);
 static void host_message(struct kernel_host *h, const char *channel, const char *type,
                          struct json *take);
@@ -312,6 +313,7 @@ void host_begun(struct kernel_host *h)
 
 void host_idle(struct kernel_host *h)
 {
+    read_outlets(h);
     h->busy = h->begun = h->wanted_stop = false;
     timer_stop(&h->press);
     host_heart_rest(h);
@@ -367,6 +369,22 @@ static void on_outlet(struct stream *s)
     if (strcmp(o->name, "stderr") == 0)
         keep_tail(h, buf_str(&s->in));
     buf_reset(&s->in);
+}
+
+/* A cell has ended: what its programs wrote to the pipes is in them, and belongs to it.
+ */
+static void read_outlets(struct kernel_host *h)
+{
+    char bytes[TAIL_MAX];
+    for (int i = 0; i < 2; i++) {
+        struct outlet *o = &h->outlets[i];
+        ssize_t n;
+        for (int k = 0;
+             k < 32 && o->open && (n = read(o->s.io.fd, bytes, sizeof(bytes))) > 0; k++) {
+            buf_add(&o->s.in, bytes, (size_t)n);
+            on_outlet(&o->s);
+        }
+    }
 }
 
 static void on_outlet_end(struct stream *s, int errnum)
