@@ -298,7 +298,8 @@ static void on_looked(void *arg, const struct reaper_answer *a, int errnum)
           a->look.shell_reads, a->look.shell_foreground);
     bool lost = a->look.shell_reads && a->look.shell_foreground &&
                 s->state != SESSION_HUMAN && at_lost_prompt(s, &a->look);
-    if (lost && ++s->look.probes >= 2) {
+    /* What was typed may be on its way through the kernel, which takes long at load. */
+    if (lost && ++s->look.probes >= (s->cmd.started ? LOST_LOOKS : LOST_LOOKS_TYPED)) {
         s->look.probes = 0;
         s->look.known = false;
         session_install(s);

@@ -24,6 +24,8 @@ enum {
     LOOK_AGAIN_MS = 1000, /* it was waiting: still? */
     LOOK_BUSY_MS = 500,   /* output comes all the time: does it redraw and listen? */
     REDRAWS_SEEN = 3,     /* looks that must have seen that */
+    LOST_LOOKS = 2,       /* that saw the shell at its prompt while a command runs */
+    LOST_LOOKS_TYPED = 8, /* the same before it has begun */
     PROBABLY_MS = 2000,   /* quiet for that long: what may wait for input probably does */
     FLOW_LOOK_MS = 1000,
     ENV_AFTER_MS = 50,
