@@ -10,7 +10,7 @@
 #   python   another python3 first on PATH, without modules
 #   bashrc   an /etc/bash.bashrc that takes a second (Debian's bash reads that)
 #   tmpdir   TMPDIR is another file system, with a long path
-#   umask    077                            c, de   LC_ALL=C, LC_ALL=de_DE.UTF-8
+#   umask    077                            c, de   LC_ALL=C, LANG=de_DE.UTF-8
 #   user     a user who may use sudo        noipv6  a network of its own, without IPv6
 #   shm      a /dev/shm of 64 KiB           busy    two busy loops for each processor
 #   quota    a quarter of the processors (a cgroup)
@@ -53,7 +53,8 @@ be_umask() { umask 077; }
 be_c() { export LC_ALL=C; }
 be_de() {
     locale -a 2>/dev/null | grep -qi '^de_DE.utf-*8$' || { echo "no such locale"; return 1; }
-    export LC_ALL=de_DE.UTF-8 OD_TEST_LC_ALL=de_DE.UTF-8
+    unset LC_ALL
+    export LANG=de_DE.UTF-8 OD_TEST_LANG=de_DE.UTF-8
 }
 # users FROM AT: the folder at another place, as if the user had made it
 users() {

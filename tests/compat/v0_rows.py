@@ -73,7 +73,7 @@ def _(c):
     port = free_port()
     seen = ended(c.box.run(f"python3 -m http.server {port} &"))
     holds(seen.metadata.pid > 0, seen.metadata)
-    fetch = f"curl -s --retry 40 --retry-connrefused --retry-delay 1 http://localhost:{port}"
+    fetch = f"curl -s --retry 40 --retry-connrefused --retry-delay 1 http://127.0.0.1:{port}"
     has(ended(c.box.run(fetch)).content, "Directory listing for")
     ended(c.box.run(f'pkill -f "http.server {port}"'))
     ended(c.box.run("true"))

@@ -15,7 +15,7 @@
 #   server that a test starts is its own; it is stopped at the end, however
 #   the test ends.
 #   umask      022, whatever the caller's is
-#   LC_ALL     C, or OD_TEST_LC_ALL
+#   LC_ALL     C; with OD_TEST_LANG unset, and LANG is that
 #
 #   ok NAME COMMAND...      it succeeds        fails NAME COMMAND...  it does not
 #   is NAME GOT WANTED      equal              like NAME GOT PATTERN  as in case
@@ -53,7 +53,8 @@ unset tap_name ENV BASH_ENV CDPATH
 : "${OD_CACHE:=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/od}"
 unset XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME
 export OD_CACHE
-export ROOT OD T LC_ALL="${OD_TEST_LC_ALL:-C}"
+export ROOT OD T LC_ALL=C
+[ -z "${OD_TEST_LANG-}" ] || { unset LC_ALL; export LANG="$OD_TEST_LANG"; }
 export HOME="$T/home" TMPDIR="$T/tmp" XDG_RUNTIME_DIR="$T/run"
 export OD_SOCKET="$T/sock" OD_STATE_DIR="$T/state"
 
