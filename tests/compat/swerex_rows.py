@@ -871,7 +871,7 @@ def _(box):
     import zipfile
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
-        for n in range(1500):
+        for n in range(8000):  # some tenths of a second
             archive.writestr(f"d{n % 40}/f{n}", str(n))
 
     def unpacks():
@@ -890,7 +890,7 @@ def _(box):
     thread.join()
     same(len(failed), 1)
     wait_for(lambda: os.path.isdir(box.path("all")), "it is there")
-    same(sum(len(names) for _, _, names in os.walk(box.path("all"))), 1500)
+    same(sum(len(names) for _, _, names in os.walk(box.path("all"))), 8000)
     same(box.read_file(box.path("all", "d39", "f1479")), "1479")
     wait_for(lambda: [(e["action"], observed) for e, observed in actions_of(box)][:1] ==
              [("extract", ["extract"])], "it is in the log, once")
