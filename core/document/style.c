@@ -84,8 +84,7 @@ static struct style *add_style(struct docx_styles *s, const struct xml *x)
     return style;
 }
 
-/* Takes a property that styles and paragraphs have. Returns false if it is another one.
- */
+/* Takes a property that both styles and paragraphs have; false: it is another one. */
 static bool take_common(struct docx_paragraph *p, const struct xml *x)
 {
     if (xml_is(x, "outlineLvl"))

@@ -18,7 +18,7 @@
  *   ESC ] 7723 ; NONCE ; A ; SEQ ; ASKED BEL  attached or detached: set the terminal;
  *                                    ASKED: the number that LINE_ATTACH or _DETACH had
  *   ESC ] 7723 ; NONCE ; U ; SEQ BEL          the user's hooks at the prompt have run
- *   ESC ] 7723 ; NONCE ; N ; 1 BEL            a bash has told of its jobs
+ *   ESC ] 7723 ; NONCE ; N ; 1 BEL            bash has reported its jobs
  *
  * Marks go to /dev/tty, so redirections of the shell do not lose them. The shell also
  * appends records to the file `r` of its directory, whose fields end in NUL: "E" or
@@ -144,9 +144,10 @@ bool shell_mark(const struct shell *sh, struct str bytes, struct mark *m,
                 size_t *keep);
 
 /*
- * Where the trace of our own code begins in the last bytes of a command's output, which
- * in bash a command leaves that turns set -x on; output.n: there is none. In other shells
- * it is the last lines that have a name of ours: shell_mark keeps these back.
+ * Returns where the trace of our own code begins in the last bytes of a command's output;
+ * output.n: there is none. In bash only a command that turns set -x on leaves one. In
+ * other shells the trace is the last lines with a name of ours; shell_mark holds them
+ * back.
  */
 size_t shell_trace(const struct shell *sh, struct str output);
 

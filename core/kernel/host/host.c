@@ -371,8 +371,7 @@ static void on_outlet(struct stream *s)
     buf_reset(&s->in);
 }
 
-/* A cell has ended: what its programs wrote to the pipes is in them, and belongs to it.
- */
+/* Passes on what the programs of a cell have written to the pipes, before its end. */
 static void read_outlets(struct kernel_host *h)
 {
     char bytes[TAIL_MAX];
